@@ -92,6 +92,11 @@ impl Tree {
         Ok(Self::assemble(space, root, index, leaf, top))
     }
 
+    /// The tree of an index that has no pages: only its definition may be asked for.
+    pub fn detached(space: SpaceId, index: Arc<IndexDef>) -> Tree {
+        Self::assemble(space, PageNo::NULL, index, no_segment(space), no_segment(space))
+    }
+
     fn assemble(
         space: SpaceId,
         root: PageNo,

@@ -89,6 +89,19 @@ pub fn engine(e: &Error) -> SqlError {
         Error::TableUnusable { table, detail, .. } => {
             SqlError::new(1812, format!("Tablespace is missing for table {}: {detail}", quoted(table)))
         }
+        Error::Discarded(name) => {
+            let table = crate::names::sql_name(name).1;
+            SqlError::new(1814, format!("Tablespace has been discarded for table '{table}'"))
+        }
+        Error::NotDiscarded(name) => {
+            let table = crate::names::sql_name(name).1;
+            let text = "exists. Please DISCARD the tablespace before IMPORT.";
+            SqlError::new(1813, format!("Tablespace for table '{table}' {text}"))
+        }
+        Error::NoOwnTablespace(name) => {
+            SqlError::new(1809, format!("Table '{}' in system tablespace", crate::names::sql_name(name).1))
+        }
+        Error::SchemaMismatch(detail) => SqlError::new(1808, format!("Schema mismatch ({detail})")),
         Error::UnknownCollation { table, collation } => SqlError::new(
             1273,
             format!("Unknown collation: '{collation}' of table {}, which can only be read", quoted(table)),

@@ -25,6 +25,9 @@ impl Core {
     /// # Errors
     /// As [`Core::analyze`]; [`Error::Interrupted`] when it says no, and the statistics stay as they were.
     pub fn analyze_while(&self, table: &Table, go_on: &mut dyn FnMut() -> bool) -> Result<Arc<Statistics>> {
+        if table.discarded {
+            return Err(Error::Discarded(table.name.clone()));
+        }
         let moment = table.stats.moment();
         let mut indexes = Vec::with_capacity(table.indexes.len());
         let mut rows = 0;

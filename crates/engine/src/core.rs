@@ -124,6 +124,14 @@ impl Core {
         self.dict.table(&self.storage, name)
     }
 
+    /// What is known of a table whose tablespace is discarded, of which [`Core::table`] is an error; `None` if it is not, or is none.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn discarded_table(&self, name: &str) -> Result<Option<Arc<Table>>> {
+        Ok(self.dict.discarded(&self.storage, name)?.map(Arc::new))
+    }
+
     /// The views, routines, triggers and events of the folder at this moment.
     pub fn objects(&self) -> Arc<Objects> {
         self.dict.objects.now()

@@ -132,6 +132,23 @@ pub enum Error {
         /// Its pages are damaged; otherwise they are just not there.
         damaged: bool,
     },
+    /// The table's tablespace is discarded: there is nothing to read or write until one is imported.
+    Discarded(String),
+    /// A tablespace is to be imported where the table has one.
+    NotDiscarded(String),
+    /// The table is in the system tablespace: it has no file of its own.
+    NoOwnTablespace(String),
+    /// A file to be imported is not of this table: what differs.
+    SchemaMismatch(String),
+    /// A file to be imported is not there, or is no whole tablespace.
+    BadImport {
+        /// Table.
+        table: String,
+        /// What is wrong.
+        detail: String,
+        /// There is no file.
+        missing: bool,
+    },
     /// A column's texts are ordered by a collation that is not known here: what needs their order, every change of
     /// the table first of all, is refused.
     UnknownCollation {
@@ -223,6 +240,13 @@ impl fmt::Display for Error {
             Error::NoSuchXid => f.write_str("no prepared transaction has this XID"),
             Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
             Error::TableUnusable { table, detail, .. } => write!(f, "table {table} cannot be used: {detail}"),
+            Error::Discarded(name) => write!(f, "the tablespace of table {name} is discarded"),
+            Error::NotDiscarded(name) => {
+                write!(f, "table {name} has a tablespace, which is to be discarded before one is imported")
+            }
+            Error::NoOwnTablespace(name) => write!(f, "table {name} is in the system tablespace"),
+            Error::SchemaMismatch(detail) => write!(f, "the file is of another table: {detail}"),
+            Error::BadImport { table, detail, .. } => write!(f, "no tablespace for table {table}: {detail}"),
             Error::UnknownCollation { table, collation } => {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }

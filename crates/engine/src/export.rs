@@ -56,7 +56,7 @@ impl Drop for Export {
 }
 
 /// A table as its `.cfg` has it.
-fn description(table: &Table, host: &str, flags: SpaceFlags) -> TableMeta {
+pub(crate) fn description(table: &Table, host: &str, flags: SpaceFlags) -> TableMeta {
     let size = flags.page_size();
     let is_dynamic = matches!(table.row_format, RowFormat::Dynamic | RowFormat::Compressed);
     let is_comp = u32::from(table.row_format.is_comp());

@@ -108,7 +108,7 @@ fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
         match core.table_by_id(id) {
             Ok(Some(table)) => row::lock::lock_table(core, trx, &table, LockMode::IntentionExclusive)?,
             // Nobody can use it.
-            Ok(None) | Err(Error::TableUnusable { .. }) => {}
+            Ok(None) | Err(Error::TableUnusable { .. } | Error::Discarded(_)) => {}
             Err(e) => return Err(e),
         }
     }
@@ -120,7 +120,7 @@ fn claim_documents(core: &Core, trx: &mut Trx) -> Result<()> {
     for id in core.txn.undo_tables(trx)? {
         let table = match core.table_by_id(id) {
             Ok(Some(table)) if !table.fulltext.is_empty() && table.doc_ids.is_some() => table,
-            Ok(_) | Err(Error::TableUnusable { .. }) => continue,
+            Ok(_) | Err(Error::TableUnusable { .. } | Error::Discarded(_)) => continue,
             Err(e) => return Err(e),
         };
         documents::changes_of(trx).claim_unknown(&core.documents, &table)?;

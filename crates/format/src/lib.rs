@@ -34,6 +34,7 @@ pub mod index_page;
 pub mod record;
 pub mod record_layout;
 pub mod redo_apply;
+pub mod roots;
 pub mod row_format;
 pub mod tuple;
 pub mod value;

@@ -70,9 +70,16 @@ impl Storage {
         mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
         let lsn = mtr.commit();
         self.log().flush_up_to(lsn)?;
+        // A page whose writing has failed is on its way for ever: who dropped it would wait as long.
+        self.flusher().check_usable()?;
         self.pool().discard_space(id);
         let path = self.spaces().detach(id).map_or_else(|| self.table_space_path(name), |s| s.path());
         self.fs().remove_file(&path)?;
+        // What described it where it came from.
+        let description = path.with_extension("cfg");
+        if self.fs().exists(&description) {
+            self.fs().remove_file(&description)?;
+        }
         self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
         Ok(())
     }
@@ -95,6 +102,29 @@ impl Storage {
         let lsn = mtr.commit();
         self.log().flush_up_to(lsn)?;
         self.spaces().rename(id, &path)
+    }
+
+    /// The file of an open single-table space, all of whose pages are written, takes the place of another one, which is no tablespace
+    /// of this instance. Durable on return.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSpace`], I/O errors.
+    ///
+    /// # Crash
+    /// The place has the one file or the other. Nothing is logged of it: who has it done finds out.
+    pub fn replace_by_table_space(&self, id: SpaceId, path: &Path) -> Result<()> {
+        self.spaces().rename(id, path)
+    }
+
+    /// Forgets a single-table space, whose file stays: it is not this instance's any more. What was not written is lost.
+    ///
+    /// # Errors
+    /// Writing has failed before: pages may be on their way for ever.
+    pub fn let_go_table_space(&self, id: SpaceId) -> Result<()> {
+        self.flusher().check_usable()?;
+        self.pool().discard_space(id);
+        self.spaces().detach(id);
+        Ok(())
     }
 
     /// Drops a single-table space, if it or its file is there: open, or a file of that name that holds the space or has

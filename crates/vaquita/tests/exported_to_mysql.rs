@@ -1,5 +1,5 @@
 //! FLUSH TABLES .. FOR EXPORT: while rows change and are purged all the time, files are copied under it again and again; the copies are
-//! sound, MySQL 5.6.24 takes them in, and finds the rows that were there.
+//! sound, MySQL 5.6.24 takes them in, and finds the rows that were there. Copies of that server, and these, come in here in turn.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -202,4 +202,89 @@ fn an_export_is_for_those_who_may_lock_and_read() {
     assert!(other.query("flush tables d.t for export").is_err());
     assert_eq!((file(), rows(&mut root, number)), (before, number_before));
     ours.stop().unwrap();
+}
+
+/// Copies that MySQL 5.6.24 and this server export come in here: with rows deleted and not purged, in every row format, with a
+/// description and without.
+#[test]
+fn copies_are_taken_in_here() {
+    let scratch = Scratch::new("imports");
+    let data = scratch.0.join("data");
+    let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
+    let mut ours = Vaquita::start(binary, &data, &[]).unwrap();
+    let theirs = Mysql56::start(Options::new().set("innodb_file_format", "Barracuda")).unwrap();
+    let mut client = Client::connect(&ours.socket(), "").unwrap();
+    let mut other = Client::connect(&theirs.socket(), "").unwrap();
+    for client in [&mut client, &mut other] {
+        ["create database d", "create database i", "use d", "set names utf8", "set time_zone = '+00:00'"]
+            .iter()
+            .for_each(|sql| run(client, sql));
+    }
+    let mut rng = Rng::new(7);
+    let mut imported = Vec::new();
+    for format in ["compact", "dynamic", "redundant"] {
+        for (client_is_ours, folder) in [(false, theirs.datadir().to_owned()), (true, data.clone())] {
+            let table = format!("{format}_{}", if client_is_ours { "ours" } else { "theirs" });
+            let from = if client_is_ours { &mut client } else { &mut other };
+            run(from, &format!("create table {table} ({COLUMNS}) row_format={format}"));
+            for _ in 0..900 {
+                change(from, &mut rng, &table);
+            }
+            run(from, &format!("delete from {table} where id % 3 = 0"));
+            run(from, &format!("flush tables {table} for export"));
+            let wanted = rows(from, &format!("{LISTED} {table} order by id"));
+            let created = rows(from, &format!("show create table {table}"))[0][1].clone().unwrap();
+            for described in [true, false] {
+                let copy = format!("i.{table}_{described}");
+                fs::create_dir_all(data.join("i")).unwrap();
+                // Another session: the one that exports has its tables locked.
+                let mut third = Client::connect(&ours.socket(), "i").unwrap();
+                run(&mut third, &created.replace(&table, &copy["i.".len()..]));
+                run(&mut third, &format!("alter table {copy} discard tablespace"));
+                let kinds = if described { &["ibd", "cfg"][..] } else { &["ibd"] };
+                for kind in kinds {
+                    let to = data.join(format!("i/{}.{kind}", &copy["i.".len()..]));
+                    fs::copy(folder.join(format!("d/{table}.{kind}")), to).unwrap();
+                }
+                run(&mut third, &format!("alter table {copy} import tablespace"));
+                let warned = rows(&mut third, "show warnings");
+                assert_eq!(warned.len(), usize::from(!described), "{copy}: {warned:?}");
+                assert!(warned.iter().all(|line| line[1].as_deref() == Some("1810")), "{copy}: {warned:?}");
+                run(&mut third, "set names utf8");
+                run(&mut third, "set time_zone = '+00:00'");
+                let report = rows(&mut third, &format!("check table {copy}"));
+                assert_eq!(report.last().unwrap()[3].as_deref(), Some("OK"), "{report:?}");
+                assert!(rows(&mut third, &format!("{LISTED} {copy} order by id")) == wanted, "{copy}");
+                let now = rows(&mut third, &format!("show create table {copy}"))[0][1].clone().unwrap();
+                if described {
+                    let next = now.replace(&copy["i.".len()..], &table);
+                    assert_eq!(next, created, "AUTO_INCREMENT comes along, too");
+                }
+                imported.push((copy, wanted.clone()));
+            }
+            let from = if client_is_ours { &mut client } else { &mut other };
+            run(from, "unlock tables");
+        }
+    }
+    // They live on as other tables do.
+    for (copy, wanted) in &mut imported {
+        for _ in 0..50 {
+            change(&mut client, &mut rng, copy);
+        }
+        *wanted = rows(&mut client, &format!("{LISTED} {copy} order by id"));
+    }
+    ours.kill();
+    let mut ours = Vaquita::start(binary, &data, &[]).unwrap();
+    let mut client = Client::connect(&ours.socket(), "i").unwrap();
+    run(&mut client, "set names utf8");
+    run(&mut client, "set time_zone = '+00:00'");
+    for (copy, wanted) in &imported {
+        assert!(
+            rows(&mut client, &format!("{LISTED} {copy} order by id")) == *wanted,
+            "{copy} after a crash"
+        );
+    }
+    ours.stop().unwrap();
+    let (code, out, err) = vaquita(&[&"check", &data]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
 }

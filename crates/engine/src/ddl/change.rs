@@ -11,10 +11,10 @@ use crate::row;
 use crate::table::{Field, RowKey, Table};
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
-use vaquita_base::{IndexId, PageNo, SpaceId, TableId};
+use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_storage::Storage;
 use vaquita_txn::trx::TrxState;
-use vaquita_txn::{AccessMode, Isolation, Trx};
+use vaquita_txn::{AccessMode, Isolation, Trx, TrxShared};
 
 /// Mini-transactions that the log has room for when the latch is taken: more than the rows of an ordinary definition take.
 const ROOM: usize = 4;
@@ -133,6 +133,16 @@ impl<'a> Change<'a> {
         let ids = log::add_durably(self.core, entries)?;
         self.undo.extend_from_slice(&ids);
         Ok(ids)
+    }
+
+    /// The number of its transaction, which rows may bear that are there when it is committed.
+    pub(super) fn give_id(&mut self) -> Result<TrxId> {
+        Ok(self.core.txn.assign_id(self.trx)?)
+    }
+
+    /// Who is to be interrupted for it to end.
+    pub(super) fn watched(&self) -> Arc<TrxShared> {
+        self.trx.shared().clone()
     }
 
     /// Takes over what was made before, and goes if the change does not come to be.

@@ -67,6 +67,7 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         extra: spec.extra.clone(),
         auto_inc_from: spec.auto_increment.unwrap_or(0),
         versions: None,
+        discarded: false,
         is_system: false,
     };
     if spec.numbers_documents || !spec.fulltext.is_empty() {

@@ -72,7 +72,7 @@ fn drop_locked(core: &Core, trx: &mut Trx, names: &[String], name: &str) -> Resu
             Ok(table) => {
                 core.txn.locks().lock_table(trx, table.id, LockMode::Exclusive, WaitPolicy::NoWait)?;
             }
-            Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => {}
+            Err(Error::NoSuchTable(_) | Error::TableUnusable { .. } | Error::Discarded(_)) => {}
             Err(e) => return Err(e),
         }
     }

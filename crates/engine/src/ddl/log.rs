@@ -17,6 +17,7 @@
 //! | 1 | SPACE, NAME | tablespace SPACE and its file NAME are dropped |
 //! | 2 | SPACE, NAME, NEW_NAME | the file of SPACE, if called NEW_NAME, is called NAME again |
 //! | 3 | SPACE, INDEX_ID, PAGE_NO, NAME | the tree with the root PAGE_NO is freed; NAME is the file to open |
+//! | 4 | SPACE, NAME | tablespace SPACE goes with its file, if that is called NAME; else it is let go and its file stays |
 //!
 //! PAGE_NO is written in the mini-transaction that makes or frees the root, so that it is null if and only if there is
 //! no tree.
@@ -54,6 +55,8 @@ pub(super) enum Entry {
     DropSpace { space: SpaceId, name: String },
     /// A file gets its name back.
     RenameBack { space: SpaceId, name: String, new_name: String },
+    /// A tablespace that was to be taken in: a file that was made of the user's goes; one that has taken its place is the user's.
+    TakeIn { space: SpaceId, name: String },
     /// A tree goes.
     FreeTree { space: SpaceId, index: IndexId, root: PageNo, name: String },
 }
@@ -66,6 +69,7 @@ impl Entry {
                 (2, IndexId(0), *space, PageNo::NULL, name, Some(new_name))
             }
             Entry::FreeTree { space, index, root, name } => (3, *index, *space, *root, name, None),
+            Entry::TakeIn { space, name } => (4, IndexId(0), *space, PageNo::NULL, name, None),
         };
         vec![
             rows::u64_value(id),
@@ -89,6 +93,7 @@ impl Entry {
                 let (index, root) = (IndexId(row.number(5)), PageNo(row.u32(PAGE_NO_FIELD)));
                 Entry::FreeTree { space, index, root, name }
             }
+            4 => Entry::TakeIn { space, name },
             other => return Err(Error::Corrupt(format!("SYS_VAQUITA_DDL_LOG: type {other}"))),
         };
         Ok((row.number(0), entry))
@@ -170,6 +175,10 @@ fn perform_one(core: &Core, id: u64, entry: &Entry) -> Result<()> {
                 storage.rename_table_space(*space, new_name, name)?;
             }
         }
+        Entry::TakeIn { space, name } => match storage.fs().exists(&storage.table_space_path(name)) {
+            true => drop(storage.drop_if_there(*space, name)?),
+            false => storage.let_go_table_space(*space)?,
+        },
         Entry::FreeTree { space, index, root, name } => {
             let path = storage.table_space_path(name);
             if !storage.spaces().contains(*space) && storage.fs().exists(&path) {

@@ -22,6 +22,7 @@ mod check;
 mod create;
 mod databases;
 mod definition;
+mod discard;
 mod drop;
 mod foreign;
 mod fulltext;
@@ -29,6 +30,7 @@ mod fulltext_build;
 mod gather;
 mod handoff;
 pub(crate) mod held;
+mod import;
 pub(crate) mod index_build;
 mod indexes;
 mod leftovers;
@@ -67,6 +69,7 @@ use crate::progress::Progress;
 use crate::table::{Column, ReferentialAction};
 use change::Change;
 use drop::References;
+pub use import::Imported;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
 use vaquita_txn::Trx;
@@ -238,6 +241,22 @@ pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, keys: K
 /// No such table, other tables refer to it.
 pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<()> {
     Change::run(core, trx, |change| truncate::truncate(change, name, foreign_key_checks))
+}
+
+/// Discards the tablespace of a table; `false`: it is discarded already.
+///
+/// # Errors
+/// No such table, one in the system tablespace, one with FULLTEXT indexes; other tables refer to it.
+pub fn discard_tablespace(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<bool> {
+    Change::run(core, trx, |change| discard::discard(change, name, foreign_key_checks))
+}
+
+/// Imports the tablespace of a table whose own is discarded.
+///
+/// # Errors
+/// No such table, one that has its tablespace; a file that is not there, not of the table, or not whole.
+pub fn import_tablespace(core: &Core, trx: &mut Trx, name: &str) -> Result<Imported> {
+    Change::run(core, trx, |change| import::import(change, name))
 }
 
 /// Gives a table another definition that its rows and indexes fit as they are. Foreign keys follow renamed columns; `spec` names

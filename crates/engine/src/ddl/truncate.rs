@@ -29,6 +29,9 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
         change.changes(&key.parent);
     }
     let mut parts = dict.read_parts(storage, &row)?;
+    if parts.discarded {
+        return Err(Error::Discarded(name.to_owned()));
+    }
     parts.auto_inc_from = 0;
     parts.versions = None;
     let (old_file, words) = change.unlatched(|change| {

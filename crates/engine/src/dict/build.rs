@@ -65,6 +65,8 @@ pub struct TableParts {
     pub auto_inc_from: u64,
     /// What its rows hold, if columns came or went without them.
     pub versions: Option<RowVersions>,
+    /// Its tablespace is discarded: its trees have no roots.
+    pub discarded: bool,
     /// Table of the dictionary itself.
     pub is_system: bool,
 }
@@ -119,6 +121,15 @@ impl TableParts {
                 None => tree,
             });
         }
+        self.with_trees(trees)
+    }
+
+    /// The table without its trees, which are nowhere: what a definition says, and nothing of rows.
+    ///
+    /// # Errors
+    /// Definitions that contradict themselves.
+    pub fn detached(self) -> Result<Table> {
+        let trees = self.index_defs()?.into_iter().map(|def| Tree::detached(self.space, def)).collect();
         self.with_trees(trees)
     }
 
@@ -200,6 +211,7 @@ impl TableParts {
             is_system: self.is_system,
             building: Vec::new(),
             observers: Vec::new(),
+            discarded: self.discarded,
             gone: AtomicBool::new(false),
             mark: Mark::default(),
         })

@@ -164,6 +164,7 @@ fn auxiliary(
         extra: String::new(),
         auto_inc_from: 0,
         versions: None,
+        discarded: false,
         is_system: false,
     }
 }

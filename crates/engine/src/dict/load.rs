@@ -64,7 +64,8 @@ impl TableRow {
         }
     }
 
-    fn is_discarded(&self) -> bool {
+    /// What MIX_LEN says, which REDUNDANT tables do not have.
+    fn is_marked_discarded(&self) -> bool {
         self.n_cols & layout::n_cols::COMPACT != 0 && self.mix_len & mix_len::DISCARDED != 0
     }
 }
@@ -88,10 +89,10 @@ impl Dictionary {
         let Some(row) = self.table_row(storage, name)? else { return Ok(None) };
         let unusable =
             |detail: String| Error::TableUnusable { table: name.to_owned(), detail, damaged: false };
-        if row.is_discarded() {
-            return Err(unusable("its tablespace is discarded".into()));
-        }
         let parts = self.read_parts(storage, &row)?;
+        if parts.discarded {
+            return Err(Error::Discarded(name.to_owned()));
+        }
         if parts.page_size.is_compressed() {
             return Err(unusable("compressed tables (ROW_FORMAT=COMPRESSED) cannot be used yet".into()));
         }
@@ -110,6 +111,36 @@ impl Dictionary {
             table.triggers = self.objects.now().triggers_of(name).to_vec();
         }
         Ok(Some(table))
+    }
+
+    /// What the dictionary says of a table whose tablespace is discarded; `None` if it is not, or there is no table.
+    ///
+    /// # Errors
+    /// Errors of reading the dictionary.
+    pub(crate) fn discarded(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
+        let _latch = self.freeze();
+        let Some(row) = self.table_row(storage, name)? else { return Ok(None) };
+        let parts = self.read_parts(storage, &row)?;
+        if !parts.discarded || parts.page_size.is_compressed() {
+            return Ok(None);
+        }
+        let mut table = parts.detached()?;
+        (table.foreign_keys, table.referenced_by) =
+            (self.foreign_keys(storage, 1, name)?, self.foreign_keys(storage, 2, name)?);
+        table.triggers = self.objects.now().triggers_of(name).to_vec();
+        Ok(Some(table))
+    }
+
+    /// Whether the tablespace of a table is discarded: a REDUNDANT one has no bit for it, but no root either.
+    fn is_discarded(&self, storage: &Storage, row: &TableRow) -> Result<bool> {
+        if row.row_format() != RowFormat::Redundant || row.space == SpaceId::SYSTEM {
+            return Ok(row.is_marked_discarded());
+        }
+        let id = rows::u64_value(row.id.get()).unwrap_or_default();
+        let indexes = rows::read(storage, self.sys.core.indexes.clustered(), &[&id])?;
+        Ok(indexes
+            .iter()
+            .any(|index| index.u32(6) & index_type::CLUSTERED != 0 && PageNo(index.u32(8)).is_null()))
     }
 
     /// What a MySQL server keeps of the table that is not kept up here.
@@ -159,6 +190,7 @@ impl Dictionary {
             extra: String::new(),
             auto_inc_from: 0,
             versions: None,
+            discarded: self.is_discarded(storage, row)?,
             is_system: crate::dict::sys_tables::is_sys_name(&row.name),
         };
         for index in rows::read(storage, core.indexes.clustered(), &[&id])? {
@@ -204,7 +236,7 @@ impl Dictionary {
         let root = PageNo(row.u32(8));
         let kind = row.u32(6);
         let unfinished = row.bytes(4).first() == Some(&layout::INDEX_BEING_BUILT);
-        if root.is_null() || kind & index_type::FULLTEXT != 0 || unfinished {
+        if (root.is_null() && !table.discarded) || kind & index_type::FULLTEXT != 0 || unfinished {
             return Ok(None);
         }
         let is_clustered = kind & index_type::CLUSTERED != 0;
@@ -316,7 +348,7 @@ impl Dictionary {
             // It may be another table's by now, or nobody's.
             let _latch = self.freeze();
             let row = self.table_row(storage, &table.name)?;
-            if let Some(row) = row.filter(|row| row.space == table.space && !row.is_discarded()) {
+            if let Some(row) = row.filter(|row| row.space == table.space && !row.is_marked_discarded()) {
                 // Whoever uses the table is told what is wrong with its file.
                 let _ = self.open_space(storage, &row);
             }

@@ -149,9 +149,10 @@ impl Flags {
                 (false, []) => 0,
                 (false, _) => mix_len::FULLTEXT,
             };
+        let discarded = if parts.discarded && parts.row_format.is_comp() { mix_len::DISCARDED } else { 0 };
         Flags {
             table: TableFlags::new(parts.page_size, atomic, false),
-            mix_len: mix_len::FTS_HEX_NAMES | own | words,
+            mix_len: mix_len::FTS_HEX_NAMES | own | words | discarded,
         }
     }
 }

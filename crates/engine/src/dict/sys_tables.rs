@@ -175,6 +175,7 @@ fn parts(
         extra: String::new(),
         auto_inc_from: 0,
         versions: None,
+        discarded: false,
         is_system: true,
     }
 }

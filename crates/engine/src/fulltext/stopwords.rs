@@ -113,7 +113,7 @@ fn open(core: &Core, name: &str) -> Result<Option<(Arc<Table>, Collation)>> {
     }
     let table = match core.table(name) {
         Ok(table) => table,
-        Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => return Ok(None),
+        Err(Error::NoSuchTable(_) | Error::TableUnusable { .. } | Error::Discarded(_)) => return Ok(None),
         Err(e) => return Err(e),
     };
     let Some(column) = table.columns.first().map(|column| &column.def) else { return Ok(None) };

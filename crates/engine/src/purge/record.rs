@@ -65,7 +65,7 @@ pub(super) fn purge(core: &Core, record: &PurgeRecord) -> Result<()> {
     let table = match core.table_by_id(header.table_id) {
         Ok(Some(table)) => table,
         // Dropped, or its file is missing: there is nothing to purge.
-        Ok(None) | Err(Error::TableUnusable { .. }) => return Ok(()),
+        Ok(None) | Err(Error::TableUnusable { .. } | Error::Discarded(_)) => return Ok(()),
         Err(e) => return Err(e),
     };
     let n_key = table.clustered().def().n_uniq();

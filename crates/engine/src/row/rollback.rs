@@ -54,7 +54,7 @@ pub(super) fn step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<
         let header = UndoHeader::parse(undo.body()).map_err(|c| damaged(place, &c.to_string()))?;
         if last.as_ref().is_none_or(|t| t.id != header.table_id) {
             last = match core.table_by_id(header.table_id) {
-                Err(Error::TableUnusable { .. }) => None,
+                Err(Error::TableUnusable { .. } | Error::Discarded(_)) => None,
                 found => found?,
             };
         }

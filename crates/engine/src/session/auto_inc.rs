@@ -126,7 +126,7 @@ impl Statement<'_> {
     /// # Errors
     /// Errors of reading the index at first use.
     pub fn next_auto_inc(&mut self, table: &Arc<Table>) -> Result<Option<u64>> {
-        let Some(column) = column_of(table) else { return Ok(None) };
+        let Some(column) = column_of(table).filter(|_| !table.discarded) else { return Ok(None) };
         let mut next = table.auto_inc.next.lock();
         if next.is_none() {
             let from = greatest(&self.session.core, table, column)?.saturating_add(1);

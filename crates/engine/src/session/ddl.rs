@@ -110,6 +110,39 @@ impl Session {
         self.change_definition(&[name], |core, trx| ddl::truncate_table(core, trx, name, checks))
     }
 
+    /// Discards the tablespace of a table, whose rows go with it; `false`: it is discarded already.
+    ///
+    /// # Errors
+    /// No such table, one in the system tablespace, one with FULLTEXT indexes; other tables refer to it.
+    pub fn discard_tablespace(&mut self, name: &str) -> Result<bool> {
+        self.check_changeable()?;
+        let checks = self.settings.foreign_key_checks;
+        let mut done = false;
+        self.change_definition(&[name], |core, trx| {
+            done = ddl::discard_tablespace(core, trx, name, checks)?;
+            Ok(())
+        })?;
+        if done {
+            // A file may come now that has the number of the one that went. No recovery is to find changes of that, or its end, in the log.
+            self.core.storage.flush_everything()?;
+        }
+        Ok(done)
+    }
+
+    /// Makes the file that is where a table's tablespace belongs its tablespace, after its own was discarded.
+    ///
+    /// # Errors
+    /// No such table, one that has its tablespace; a file that is not there, not of the table, or not whole.
+    pub fn import_tablespace(&mut self, name: &str) -> Result<ddl::Imported> {
+        self.check_changeable()?;
+        let mut imported = ddl::Imported::default();
+        self.change_definition(&[name], |core, trx| {
+            imported = ddl::import_tablespace(core, trx, name)?;
+            Ok(())
+        })?;
+        Ok(imported)
+    }
+
     /// Adds indexes to a table, whose rows others may read and change meanwhile.
     ///
     /// # Errors
@@ -229,7 +262,7 @@ impl Session {
             // Transactions without a session (prepared, being rolled back) have table locks only.
             let locked = names.iter().try_for_each(|name| match core.table(name) {
                 Ok(table) => row::lock::lock_table(&core, &trx, &table, LockMode::Exclusive),
-                Err(Error::NoSuchTable(_) | Error::TableUnusable { .. }) => Ok(()),
+                Err(Error::NoSuchTable(_) | Error::TableUnusable { .. } | Error::Discarded(_)) => Ok(()),
                 Err(e) => Err(e),
             });
             locked.and_then(|()| change(&core, &mut trx))

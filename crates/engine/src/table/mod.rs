@@ -234,6 +234,8 @@ pub struct Table {
     pub(crate) building: Vec<Arc<Index>>,
     /// Who is told of changes of its rows.
     pub(crate) observers: Vec<Arc<dyn RowObserver>>,
+    /// Its tablespace is discarded: there are no rows, and no trees to put any into.
+    pub discarded: bool,
     /// Whether it is no more the one of its name: its definition has changed, or it was let go.
     pub(crate) gone: AtomicBool,
     /// Whether rows were changed since somebody has looked.
@@ -296,7 +298,7 @@ impl Table {
     /// [`Error::UnknownCollation`], [`Error::Unmaintained`].
     #[inline]
     pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.unknown_collation.is_none() && self.unmaintained.is_none() {
+        if self.unknown_collation.is_none() && self.unmaintained.is_none() && !self.discarded {
             return Ok(());
         }
         Err(self.not_writable())
@@ -316,6 +318,9 @@ impl Table {
 
     #[cold]
     fn not_writable(&self) -> Error {
+        if self.discarded {
+            return Error::Discarded(self.name.clone());
+        }
         match (self.unmaintained, self.unknown_collation) {
             (Some(why), _) => Error::Unmaintained { table: self.name.clone(), why },
             (None, id) => self.unknown_collation(id.unwrap_or(0)),

@@ -104,9 +104,13 @@ impl<'a> Parser<'a> {
                 self.expect_kw(Kw::Keys)?;
                 AlterAction::Keys(kw == Kw::Enable)
             }
-            Kw::Discard | Kw::Import => {
+            // The one thing that a statement does.
+            Kw::Discard | Kw::Import if actions.is_empty() => {
                 self.advance();
                 self.expect_kw(Kw::Tablespace)?;
+                if self.eat(T::Comma) {
+                    return self.fail();
+                }
                 if kw == Kw::Discard { AlterAction::DiscardTablespace } else { AlterAction::ImportTablespace }
             }
             Kw::Remove => {

@@ -16,6 +16,7 @@ use super::copy;
 use super::create::{add_column, check_primary_key, column_keys, database_collation, refuse_words};
 use super::{
     checks, columns, expressions, instant, keys, limits, look_at, metadata, names_of, options, tables,
+    tablespaces,
 };
 use crate::statement::StmtCx;
 use std::sync::Arc;
@@ -69,9 +70,18 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
         let message = "'IGNORE' is deprecated and will be removed in a future release.";
         cx.state.warnings.warn(1681, message);
     }
+    match alter.actions {
+        [AlterAction::DiscardTablespace] => return tablespaces::discard(cx, &alter.name),
+        [AlterAction::ImportTablespace] => return tablespaces::import(cx, &alter.name),
+        _ => {}
+    }
     let (database, name) = names_of(cx, &alter.name)?;
     for _ in 0..TRIES {
-        let info = look_at(cx, &database, &name)?;
+        let info = match alter.actions {
+            // Its tablespace may be discarded.
+            [AlterAction::Rename(_)] => tablespaces::look_at_definition(cx, &database, &name)?,
+            _ => look_at(cx, &database, &name)?,
+        };
         let mut change = change_of(cx, alter, &info)?;
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
@@ -373,8 +383,6 @@ impl Change {
                     "Partition management on a not partitioned table is not possible",
                 ));
             }
-            AlterAction::DiscardTablespace => return Err(SqlError::unsupported("DISCARD TABLESPACE")),
-            AlterAction::ImportTablespace => return Err(SqlError::unsupported("IMPORT TABLESPACE")),
             _ => return Ok(()),
         }
         self.only_keys = false;

@@ -168,7 +168,7 @@ fn like_definition(
     if (like_database.as_str(), like_name.as_str()) == (database, name) {
         return Err(SqlError::new(1066, format!("Not unique table/alias: '{name}'")));
     }
-    let info = look_at(cx, &like_database, &like_name)?;
+    let info = super::tablespaces::look_at_definition(cx, &like_database, &like_name)?;
     let mut definition = info.definition.to_edit();
     definition.database = database.to_owned();
     definition.name = name.to_owned();

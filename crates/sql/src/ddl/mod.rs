@@ -31,6 +31,7 @@ mod numbers;
 mod options;
 mod show_create;
 mod tables;
+mod tablespaces;
 pub(crate) mod views;
 
 use crate::statement::StmtCx;
@@ -115,7 +116,7 @@ fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<Tab
 
 /// The AUTO_INCREMENT value that the next row would get.
 fn next_auto_increment(cx: &mut StmtCx<'_>, info: &TableInfo) -> SqlResult<Option<u64>> {
-    if info.auto_increment.is_none() {
+    if info.auto_increment.is_none() || info.table.discarded {
         return Ok(None);
     }
     let look = cx.engine.begin_look();

@@ -1,6 +1,5 @@
 //! SHOW CREATE TABLE.
 
-use super::look_at;
 use crate::statement::StmtCx;
 use vaquita_catalog::show_create::{Style, show_create};
 use vaquita_session::vars::SessionVars;
@@ -11,7 +10,7 @@ use vaquita_types::{SqlMode, SqlResult};
 /// # Errors
 /// 1146 no such table.
 pub(crate) fn show_create_table(cx: &mut StmtCx<'_>, database: &str, table: &str) -> SqlResult<String> {
-    let info = look_at(cx, database, table)?;
+    let info = super::tablespaces::look_at_definition(cx, database, table)?;
     let next = super::next_auto_increment(cx, &info)?;
     let vars = &cx.state.vars;
     let text = show_create(&info.definition, next, &vars.time_zone, style(vars));

@@ -20,7 +20,8 @@ pub(crate) struct FoundSpace {
 
 /// The `.ibd` files in the folder and its sub-folders (one level: databases), and where `.isl` files point.
 ///
-/// Files that do not say which space they hold (all zeros: created just before a crash) are left out.
+/// Files that do not say which space they hold (all zeros: created just before a crash) are left out; and of two that say the same one
+/// that is described (`.cfg`): it is from elsewhere, to be imported.
 pub(crate) fn find_table_spaces(
     fs: &dyn FileSystem,
     dir: &Path,
@@ -29,7 +30,15 @@ pub(crate) fn find_table_spaces(
     let mut found: HashMap<SpaceId, FoundSpace> = HashMap::new();
     let mut take = |path: PathBuf| -> Result<()> {
         if let Some(space) = read_space_id(fs, &path, page_size)? {
-            if let Some(other) = found.get(&space.id).filter(|other| other.path != path) {
+            let other = found.get(&space.id).filter(|other| other.path != path);
+            let is_described = |path: &Path| fs.exists(&path.with_extension("cfg"));
+            if let Some(other) = other
+                && is_described(&other.path) != is_described(&path)
+            {
+                if is_described(&path) {
+                    return Ok(());
+                }
+            } else if let Some(other) = other {
                 return Err(Error::Folder(format!(
                     "tablespace number {} is used by both {} and {}; move one of them away",
                     space.id,

@@ -1,0 +1,75 @@
+//! The file that a user has put where a table's tablespace belongs.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+use vaquita_base::PageNo;
+use vaquita_format::PageSize;
+use vaquita_format::flags::SpaceFlags;
+use vaquita_format::fsp::SpaceHeader;
+use vaquita_format::{checksum, fil};
+use vaquita_io::{File, FileSystem, OpenMode, OpenOptions};
+
+/// A whole file of pages, open to be read.
+#[derive(Debug)]
+pub(super) struct Source {
+    file: Arc<dyn File>,
+    size: PageSize,
+    pub(super) n_pages: u32,
+    /// Its first page's header.
+    pub(super) header: SpaceHeader,
+    /// Its flags.
+    pub(super) flags: SpaceFlags,
+}
+
+impl Source {
+    /// Opens a file of pages of that size.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn open(fs: &dyn FileSystem, path: &Path, size: PageSize) -> Result<Source, String> {
+        let file = fs.open(path, OpenOptions::new(OpenMode::Read)).map_err(|e| e.to_string())?;
+        let len = file.len().map_err(|e| e.to_string())?;
+        let page_len = size.physical() as u64;
+        let pages = u32::try_from(len / page_len).ok().filter(|n| *n > 0 && len.is_multiple_of(page_len));
+        let n_pages = pages.ok_or_else(|| format!("{len} bytes are no whole pages of {page_len}"))?;
+        let mut first = vec![0; size.physical()];
+        file.read_at(&mut first, 0).map_err(|e| e.to_string())?;
+        if fil::page_type(&first) != Some(fil::PageType::FspHdr) {
+            return Err("its first page is not that of a tablespace".into());
+        }
+        let header = SpaceHeader::read(&first);
+        let flags = header.check().map_err(|e| e.to_string())?;
+        // Else its pages lie elsewhere.
+        if flags.page_size() != size {
+            return Err(format!(
+                "its pages have {} bytes, those of this folder {page_len}",
+                flags.page_size().physical()
+            ));
+        }
+        if header.size > n_pages {
+            return Err(format!("it says that it has {} pages and has {n_pages}", header.size));
+        }
+        Ok(Source { file, size, n_pages, header, flags })
+    }
+
+    /// A page, if it is whole.
+    pub(super) fn page(
+        &self,
+        no: PageNo,
+        accepted: checksum::ChecksumAlgorithm,
+    ) -> Option<Cow<'static, [u8]>> {
+        if no.get() >= self.n_pages {
+            return None;
+        }
+        let mut page = vec![0; self.size.physical()];
+        self.file.read_at(&mut page, u64::from(no.get()) * self.size.physical() as u64).ok()?;
+        let whole = checksum::verify(&page, self.size, accepted) == Ok(checksum::PageState::Valid);
+        (whole && fil::page_no(&page) == no).then_some(Cow::Owned(page))
+    }
+
+    /// Pages from `no` on, as many as `into` has room for.
+    pub(super) fn read(&self, no: PageNo, into: &mut [u8]) -> vaquita_io::Result<()> {
+        self.file.read_at(into, u64::from(no.get()) * self.size.physical() as u64)
+    }
+}

@@ -1,0 +1,279 @@
+//! ALTER TABLE .. IMPORT TABLESPACE: a file from elsewhere becomes the tablespace of a table whose own is discarded.
+//!
+//! | part | file |
+//! |---|---|
+//! | whether the file is of the table | `schema` |
+//! | the file as the user put it there | `file` |
+//! | its pages become pages of this folder | `convert` |
+//!
+//! The user's file is only read. What becomes of it is written to another one beside it, which is complete and durable before it takes
+//! the place of the first, in one step, and before the dictionary says so: whatever is wrong with the file is found before anything
+//! changes. (MySQL 5.6 converts the file where it lies.)
+//!
+//! # Crash
+//! The table is discarded, and its file is as the user put it there or as it would be taken in, either of which can be imported; or the
+//! table has its tablespace, with all rows. See [`Entry::TakeIn`](super::log::Entry::TakeIn).
+
+mod convert;
+mod file;
+mod schema;
+
+use super::change::Change;
+use super::definition;
+use super::log::Entry;
+use crate::core::Core;
+use crate::dict::build::TableParts;
+use crate::dict::ids;
+use crate::dict::load::TableRow;
+use crate::error::{Error, Result};
+use crate::export;
+use crate::row::secondary::{self, Fate};
+use crate::row::{clustered, versions};
+use crate::table::Table;
+use crate::waits::check_interrupt;
+use convert::{Found, Numbers, Pass, Taken};
+use file::Source;
+use smallvec::SmallVec;
+use std::path::Path;
+use std::sync::Arc;
+use vaquita_base::{PageNo, SpaceId};
+use vaquita_format::cfg::TableMeta;
+use vaquita_format::flags::SpaceFlags;
+use vaquita_format::index_def::IndexDef;
+use vaquita_format::roots::{Root, find_roots};
+use vaquita_format::tuple::TupleField;
+use vaquita_io::{FileSystem, OpenMode, OpenOptions};
+use vaquita_txn::TrxShared;
+
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 20;
+
+/// How a tablespace was imported.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// There was no description beside the file: where it should be, as below the folder.
+    pub without_description: Option<String>,
+}
+
+/// Imports the tablespace of a table.
+pub(super) fn import(change: &mut Change<'_>, name: &str) -> Result<Imported> {
+    let core = change.core;
+    let dict = &core.dict;
+    let row = dict.table_row(&core.storage, name)?.filter(|_| name.contains('/'));
+    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    if row.space == SpaceId::SYSTEM {
+        return Err(Error::NoOwnTablespace(name.to_owned()));
+    }
+    let mut parts = dict.read_parts(&core.storage, &row)?;
+    if !parts.discarded {
+        return Err(Error::NotDiscarded(name.to_owned()));
+    }
+    let (imported, row_id) = change.unlatched(|change| take_in(change, &row, &mut parts))?;
+    parts.discarded = false;
+    // Rows without a key must not meet those that come.
+    dict.raise_row_id(&core.storage, row_id)?;
+    definition::delete(change, &row)?;
+    definition::insert(change, &parts)?;
+    change.changes(name);
+    Ok(imported)
+}
+
+/// Makes the table's file of the user's, without a word in the dictionary. The greatest DB_ROW_ID in it comes back, too.
+fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> Result<(Imported, u64)> {
+    let core = change.core;
+    let storage = &*core.storage;
+    let path = storage.table_space_path(&row.name);
+    let description = read_description(storage.fs().as_ref(), &path, &row.name)?;
+    let bad = |detail: String, missing: bool| Error::BadImport { table: row.name.clone(), detail, missing };
+    let table = parts.clone().detached()?;
+    let own_flags = SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, false)
+        .map_err(|e| Error::Corrupt(e.to_string()))?;
+    if let Some(file) = &description {
+        schema::compare(&export::description(&table, "", own_flags), file).map_err(Error::SchemaMismatch)?;
+    }
+    if !storage.fs().exists(&path) {
+        return Err(bad(format!("{} is not there", path.display()), true));
+    }
+    let source = Source::open(storage.fs().as_ref(), &path, parts.page_size).map_err(|e| bad(e, false))?;
+    // Where an export has put it does not matter.
+    if source.flags.atomic_blobs() != own_flags.atomic_blobs() {
+        return Err(Error::SchemaMismatch(format!(
+            "Table flags don't match, server table has {:#x} and the tablespace has {:#x}",
+            own_flags.encode(),
+            source.header.flags
+        )));
+    }
+    let trees = find_trees(core, &source, &table, description.as_ref())?;
+    parts.space = ids::space_id(storage)?;
+    parts.indexes.iter_mut().zip(&trees).for_each(|(index, tree)| index.root = tree.root);
+    let made = format!("{}/#sql-vaquita-{:x}", database_of(&row.name), parts.space.get());
+    change.will_make(&[Entry::TakeIn { space: parts.space, name: made.clone() }])?;
+    let numbers = Numbers {
+        from: source.header.space,
+        space: parts.space,
+        flags: own_flags,
+        trx_id: change.give_id()?,
+        lsn: storage.log().current_lsn(),
+    };
+    storage.log().flush_up_to(numbers.lsn).map_err(vaquita_storage::Error::from)?;
+    let to = storage.table_space_path(&made);
+    let watched = change.watched();
+    let found =
+        convert(core, &source, &to, (numbers, &trees), &watched).map_err(|e| refused(e, &row.name))?;
+    check_counts(&trees, &found).map_err(|e| bad(e, false))?;
+    storage.open_table_space(parts.space, &to)?;
+    let filled = parts.clone().open(storage, None)?;
+    remove_left(core, &filled, &found, &watched)?;
+    storage.flush_everything()?;
+    storage.replace_by_table_space(parts.space, &path)?;
+    let without_description = match &description {
+        Some(file) => {
+            parts.auto_inc_from = file.autoinc;
+            None
+        }
+        None => Some(format!("./{}.cfg", row.name)),
+    };
+    Ok((Imported { without_description }, found.row_id))
+}
+
+fn database_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(database, _)| database)
+}
+
+/// The description beside a file, if there is one.
+fn read_description(fs: &dyn FileSystem, file: &Path, name: &str) -> Result<Option<TableMeta>> {
+    let path = file.with_extension("cfg");
+    if !fs.exists(&path) {
+        return Ok(None);
+    }
+    let io = |e: vaquita_io::Error| Error::Storage(e.into());
+    let file = fs.open(&path, OpenOptions::new(OpenMode::Read)).map_err(io)?;
+    // More than 1,017 columns and 64 indexes of them take.
+    let mut bytes = vec![0; file.len().map_err(io)?.min(16 << 20) as usize];
+    file.read_at(&mut bytes, 0).map_err(io)?;
+    let meta = TableMeta::parse(&bytes).map_err(|e| Error::BadImport {
+        table: name.to_owned(),
+        detail: format!("{}: {e}", path.display()),
+        missing: false,
+    })?;
+    Ok(Some(meta))
+}
+
+/// The trees of the file, in the order of the table's indexes.
+fn find_trees(
+    core: &Core,
+    source: &Source,
+    table: &Table,
+    description: Option<&TableMeta>,
+) -> Result<Vec<Taken>> {
+    let bad = |detail: String| Error::BadImport { table: table.name.clone(), detail, missing: false };
+    let accepted = core.storage.settings().checksum_algorithm;
+    let defs: Vec<Arc<IndexDef>> = table.indexes.iter().map(|index| index.def().clone()).collect();
+    let roots: Vec<Root> = match description {
+        Some(file) => {
+            let root_of = |def: &Arc<IndexDef>| {
+                let described = file.indexes.iter().find(|index| index.name == def.name());
+                let no = described.map_or(PageNo::NULL, |index| index.root);
+                let page = source.page(no, accepted);
+                let root = page.and_then(|page| Root::of_page(&page, no));
+                root.ok_or_else(|| bad(format!("page {no} is not the root of index {}", def.name())))
+            };
+            defs.iter().map(root_of).collect::<Result<_>>()?
+        }
+        None => {
+            find_roots(table.clustered().def().page_size(), source.n_pages, &|no| source.page(no, accepted))
+        }
+    };
+    if roots.len() != defs.len() {
+        return Err(Error::SchemaMismatch(format!(
+            "Number of indexes don't match, table has {} indexes but the tablespace has {} indexes",
+            defs.len(),
+            roots.len()
+        )));
+    }
+    let taken = |(def, root): (Arc<IndexDef>, &Root)| Taken { def, from: root.index, root: root.page };
+    Ok(defs.into_iter().zip(&roots).map(taken).collect())
+}
+
+/// What ends a conversion.
+enum Failure {
+    /// The page is not what it should be.
+    Page(PageNo, String),
+    Other(Error),
+}
+
+fn refused(e: Failure, table: &str) -> Error {
+    match e {
+        Failure::Page(no, detail) => Error::BadImport {
+            table: table.to_owned(),
+            detail: format!("page {no}: {detail}"),
+            missing: false,
+        },
+        Failure::Other(e) => e,
+    }
+}
+
+/// Writes the converted file.
+fn convert(
+    core: &Core,
+    source: &Source,
+    to: &Path,
+    (numbers, trees): (Numbers, &[Taken]),
+    watched: &TrxShared,
+) -> std::result::Result<Found, Failure> {
+    let io = |e: vaquita_io::Error| Failure::Other(Error::Storage(e.into()));
+    let fs = core.storage.fs();
+    let size = core.storage.options().page_size;
+    let file = fs.open(to, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
+    let mut pass = Pass::new(size, core.storage.settings().checksum_algorithm, numbers, trees);
+    let mut buffer = vec![0; CHUNK.max(size.physical())];
+    let mut no = PageNo(0);
+    while no.get() < source.n_pages {
+        check_interrupt(watched).map_err(Failure::Other)?;
+        let pages = (source.n_pages - no.get()).min((buffer.len() / size.physical()) as u32);
+        let chunk = &mut buffer[..pages as usize * size.physical()];
+        source.read(no, chunk).map_err(io)?;
+        for (at, page) in chunk.chunks_exact_mut(size.physical()).enumerate() {
+            let no = PageNo(no.get() + at as u32);
+            pass.page(no, page).map_err(|e| Failure::Page(no, e))?;
+        }
+        file.write_at(chunk, u64::from(no.get()) * size.physical() as u64).map_err(io)?;
+        no = PageNo(no.get() + pages);
+    }
+    file.sync().map_err(io)?;
+    fs.sync_dir(to.parent().unwrap_or(to)).map_err(io)?;
+    Ok(pass.found)
+}
+
+/// Every row has an entry in every index, and no entry is of no row.
+fn check_counts(trees: &[Taken], found: &Found) -> std::result::Result<(), String> {
+    let rows = found.live.first().copied().unwrap_or_default();
+    match found.live.iter().position(|&entries| entries != rows) {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "index {} has {} entries, and there are {rows} rows",
+            trees[at].def.name(),
+            found.live[at]
+        )),
+    }
+}
+
+/// Removes the delete-marked records that are still in the trees.
+fn remove_left(core: &Core, table: &Table, found: &Found, watched: &TrxShared) -> Result<()> {
+    for (tree, key) in &found.left {
+        check_interrupt(watched)?;
+        core.storage.wait_for_room_of(1)?;
+        let fields: SmallVec<[TupleField<'_>; 16]> =
+            key.iter().map(|field| TupleField::nullable(field.as_deref())).collect();
+        let index = &table.indexes[*tree];
+        if !index.is_clustered() {
+            let gone = |is_deleted| Ok(if is_deleted { Fate::Remove } else { Fate::Keep });
+            secondary::settle(core, (table, index), &fields, gone)?;
+        } else if let Some(row) = versions::find_row(core, table, &fields)?
+            && row.is_deleted()
+        {
+            clustered::remove(core, table, &row, |_, _| true)?;
+        }
+    }
+    Ok(())
+}
