@@ -137,3 +137,22 @@ set sql_mode = ''//
 set @y = 'x'//
 insert into m values (f4(), @y, @y, @y)//
 select id, hex(l), hex(u), hex(w) from m//
+
+delimiter ;
+-- What has no next second cannot be rounded.
+create table moments (d datetime, dd date);
+set sql_mode = 'strict_trans_tables';
+insert into moments (d) values (0.5);
+set sql_mode = '';
+insert ignore into moments (d) values (0.5), (20010005100000.7), ('2001-05-00 10:00:00.7'), (99991231235959.7), (20011231235959.7);
+insert ignore into moments (dd) values ('2001-00-05 10:00:00.7'), (20011231235959.7);
+select * from moments;
+select cast('2001-00-05 10:00:00.7' as datetime), cast(cast('2001-00-05 10:00:00.7' as datetime(1)) as signed);
+-- Numbers of conditions have no sign.
+select nope;
+get diagnostics @n = number, @r = row_count;
+get diagnostics condition 1 @e = mysql_errno;
+create table conditions as select @n n, @r r, @e e;
+describe conditions;
+select @n - 2;
+drop table moments, conditions;

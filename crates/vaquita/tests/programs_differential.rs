@@ -23,8 +23,31 @@ fn is_excepted(wanted: &str, got: &str) -> bool {
             && (got.contains("! error 1442 (HY000) ") || got.contains("! error 1305 (42000) FUNCTION "))
         // A date that is NULL has a collation that it was not given.
         || wanted.contains("(latin1_swedish_ci,NUMERIC) for operation")
+        // UPDATE tells of a foreign key in a way that no handler is asked.
+        || ["1451", "1452"].iter().any(|code| {
+            let told = format!("! error {code} (23000) ");
+            wanted.starts_with("> call ") && wanted.contains(&told) && !got.contains(&told)
+        })
+        // A column or variable that is a date becomes an integer with a time.
+        || wanted != got && without_midnights(wanted) == without_midnights(got)
         // Within NOT (a AND b) a comparison is told of as its opposite.
         || is_opposite(wanted, got)
+}
+
+/// With `20010101` for `20010101000000`.
+fn without_midnights(step: &str) -> String {
+    let mut out = String::new();
+    let mut rest = step;
+    while let Some(at) = rest.find("000000") {
+        let (before, after) = (&rest[..at], &rest[at + 6..]);
+        let digits = before.bytes().rev().take_while(u8::is_ascii_digit).count();
+        out.push_str(before);
+        if digits != 8 || after.starts_with(|c: char| c.is_ascii_digit()) {
+            out.push_str("000000");
+        }
+        rest = after;
+    }
+    out + rest
 }
 
 /// Whether both are error 1267, and differ in nothing but the comparison that they name: what one of them names is the opposite of the

@@ -97,7 +97,11 @@ impl Value<'_> {
             &Value::Bit { value, .. } => value as i64,
             &Value::Date(d) => date_number(d) as i64,
             &Value::Time(t) => time_number(round_time(t, 0)),
-            &Value::DateTime(d) => datetime_number(round_datetime(d, 0).unwrap_or(d)) as i64,
+            // A day that is none has no next second; the number has.
+            &Value::DateTime(d) => match round_datetime(d, 0) {
+                Some(rounded) => datetime_number(rounded) as i64,
+                None => datetime_number(d) as i64 + i64::from(d.micros >= 500_000),
+            },
             Value::Json(_) => round_to_i64(self.to_f64(cx)),
         }
     }

@@ -233,8 +233,11 @@ impl Connection {
         match get.what {
             Diagnostics::Statement(items) => {
                 for (target, rows) in items {
-                    let value = if *rows { row_count } else { all.len() as i64 };
-                    self.put_diagnostics(target, Value::Int(value), SqlType::bigint(false))?;
+                    let (value, ty) = match *rows {
+                        true => (Value::Int(row_count), SqlType { length: 20, ..SqlType::bigint(false) }),
+                        false => (Value::UInt(all.len() as u64), SqlType::bigint(true)),
+                    };
+                    self.put_diagnostics(target, value, ty)?;
                 }
             }
             Diagnostics::Condition { number, items } => {
@@ -316,7 +319,7 @@ fn item_of(condition: &Warning, item: ConditionItem) -> (Value<'static>, SqlType
         return text(said);
     }
     match item {
-        ConditionItem::MysqlErrno => (Value::Int(condition.code.into()), SqlType::bigint(false)),
+        ConditionItem::MysqlErrno => (Value::UInt(condition.code.into()), SqlType::bigint(true)),
         ConditionItem::MessageText => text(&condition.message),
         ConditionItem::ReturnedSqlstate => text(condition.sqlstate()),
         ConditionItem::ClassOrigin | ConditionItem::SubclassOrigin => text(origin_of(condition.sqlstate())),

@@ -95,12 +95,20 @@ impl Place<'_, '_> {
         (parsed.value.filter(|_| flaw != Some(Flaw::OutOfRange)), flaw)
     }
 
+    /// A date that a second more leads out of the calendar, or that is in none.
+    fn overflow(&mut self, d: DateTime) -> SqlResult<()> {
+        if d.date.month == 0 || d.date.day == 0 {
+            return Ok(());
+        }
+        self.warn(1441, "Datetime function: datetime field overflow".to_owned())
+    }
+
     fn as_date(&mut self, v: &Value<'_>, from: &SqlType) -> SqlResult<Date> {
         let (value, mut flaw) = self.read_datetime(v, self.cx.date.mode);
         // A time just before midnight is the next day.
         let rounded = value.and_then(|d| round_datetime(d, 0));
-        if value.is_some() && rounded.is_none() {
-            self.warn(1441, "Datetime function: datetime field overflow".to_owned())?;
+        if let (Some(d), None) = (value, rounded) {
+            self.overflow(d)?;
             flaw = Some(Flaw::OutOfRange);
         }
         let d = rounded.unwrap_or_default();
@@ -122,8 +130,8 @@ impl Place<'_, '_> {
         }
         let (value, mut flaw) = self.read_datetime(v, mode);
         let mut rounded = value.and_then(|d| round_datetime(d, self.column.ty.decimals.min(6)));
-        if value.is_some() && rounded.is_none() {
-            self.warn(1441, "Datetime function: datetime field overflow".to_owned())?;
+        if let (Some(d), None) = (value, rounded) {
+            self.overflow(d)?;
             flaw = Some(Flaw::OutOfRange);
         }
         if let (true, Some(d)) = (moment_wanted, rounded) {
