@@ -130,6 +130,8 @@ pub struct TableLock<'a> {
     pub alias: Option<Ident<'a>>,
     /// How.
     pub kind: TableLockKind,
+    /// `LOW_PRIORITY WRITE`.
+    pub low_priority: bool,
 }
 
 /// Kinds of table locks.

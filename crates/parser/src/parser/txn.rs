@@ -215,14 +215,15 @@ impl<'a> Parser<'a> {
         let locks = self.comma_list(|parser| {
             let name = parser.object_name()?;
             let alias = if parser.at_kw(Kw::LowPriority) { None } else { parser.table_alias()? };
+            let mut low_priority = false;
             let kind = if parser.eat_kw(Kw::Read) {
                 if parser.eat_kw(Kw::Local) { TableLockKind::ReadLocal } else { TableLockKind::Read }
             } else {
-                parser.eat_kw(Kw::LowPriority);
+                low_priority = parser.eat_kw(Kw::LowPriority);
                 parser.expect_kw(Kw::Write)?;
                 TableLockKind::Write
             };
-            Ok(TableLock { name, alias, kind })
+            Ok(TableLock { name, alias, kind, low_priority })
         })?;
         Ok(self.txn(Txn::LockTables(locks)))
     }

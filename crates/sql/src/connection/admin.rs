@@ -328,10 +328,10 @@ impl Connection {
         if let FlushWhat::Tables { lock: ast::FlushLock::Read | ast::FlushLock::Export, .. } = &flush.what
             && self.locked.is_active()
         {
-            return Err(SqlError::new(
-                1192,
-                "Can't execute the given command because you have active locked tables or an active transaction",
-            ));
+            return Err(super::lock_tables::tables_are_locked());
+        }
+        if let FlushWhat::Tables { tables, lock: ast::FlushLock::None } = &flush.what {
+            self.check_locked_flush(tables)?;
         }
         self.implicit_commit()?;
         match &flush.what {

@@ -122,6 +122,7 @@ impl Connection {
     /// CREATE USER, GRANT and the like.
     fn account_statement(&mut self, stmt: &Stmt<'_>) -> SqlResult<Outcome> {
         self.db.accounts().check_usable()?;
+        self.check_locked_definition(stmt)?;
         self.before_account_change()?;
         self.refresh_privileges();
         let done = crate::dcl::execute(&mut self.cx(), stmt)?;
@@ -212,6 +213,9 @@ impl Connection {
                 .forget(|of_plan| wanted.iter().any(|w| w.is_of_table(&of_plan.database, &of_plan.table)));
         }
         let done = done?;
+        if let Stmt::DropTable(drop) = stmt {
+            self.unlock_dropped(drop.names)?;
+        }
         if let Stmt::DropDatabase(drop) = stmt {
             self.database_dropped(&super::text_of(drop.name));
         }
@@ -325,6 +329,9 @@ impl Connection {
 
     fn show(&mut self, show: &ast::Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
         self.refresh_privileges();
+        if let ast::Show::CreateTable(name) = show {
+            self.check_locked_shown(name)?;
+        }
         self.tell_status();
         self.in_look(|connection| {
             let mut cx: StmtCx<'_> = connection.cx();

@@ -110,6 +110,11 @@ impl Connection {
 }
 
 fn locks<'n>(tables: &'n [ObjectName<'n>]) -> Vec<TableLock<'n>> {
-    let lock = |name: &ObjectName<'n>| TableLock { name: *name, alias: None, kind: TableLockKind::Read };
+    let lock = |name: &ObjectName<'n>| TableLock {
+        name: *name,
+        alias: None,
+        kind: TableLockKind::Read,
+        low_priority: false,
+    };
     tables.iter().map(lock).collect()
 }

@@ -3,9 +3,9 @@
 
 use super::{Connection, text_of};
 use vaquita_catalog::error;
-use vaquita_engine::{LockMode, MdlMode};
+use vaquita_engine::{LockMode, MdlMode, ObjectKind};
 use vaquita_exec::Outcome;
-use vaquita_parser::ast::{ObjectName, Stmt, TableLock, TableLockKind};
+use vaquita_parser::ast::{ObjectName, ProgramKind, Stmt, TableLock, TableLockKind};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::vars::id;
 use vaquita_types::{SqlError, SqlResult};
@@ -39,6 +39,12 @@ impl Connection {
         self.implicit_commit()?;
         let tables = self.tables_to_lock(locks, true)?;
         self.lock_these(tables, true)?;
+        for _ in locks.iter().filter(|lock| lock.low_priority) {
+            self.state.warnings.warn(
+                1287,
+                "'LOW_PRIORITY WRITE' is deprecated and will be removed in a future release. Please use WRITE instead",
+            );
+        }
         Ok(Outcome::default())
     }
 
@@ -137,6 +143,25 @@ impl Connection {
         !self.state.vars.autocommit && self.state.vars.get(id::INNODB_TABLE_LOCKS).uint() != 0
     }
 
+    /// Tables that were dropped are locked no more; with the last one the statement's effect ends.
+    pub(super) fn unlock_dropped(&mut self, names: &[ObjectName<'_>]) -> SqlResult<()> {
+        if !self.locked.active {
+            return Ok(());
+        }
+        for name in names {
+            let (database, table) = self.named(name)?;
+            let is_there =
+                self.db.engine.core().table(&vaquita_catalog::engine_name(&database, &table)?).is_ok();
+            if !is_there {
+                self.locked.tables.retain(|t| t.name != table || t.database != database);
+            }
+        }
+        if self.locked.tables.is_empty() {
+            self.unlock_tables();
+        }
+        Ok(())
+    }
+
     /// Gives table locks back; whether there were any.
     pub(super) fn unlock_tables(&mut self) -> bool {
         if !std::mem::take(&mut self.locked).active {
@@ -146,15 +171,38 @@ impl Connection {
         true
     }
 
-    /// Whether a statement may change the definitions of its tables while tables are locked: those with WRITE, and temporary ones.
+    /// Whether a statement may change definitions while tables are locked: those of tables locked with WRITE, their triggers, and temporary
+    /// tables.
     ///
     /// # Errors
-    /// 1099 locked with READ only, 1100 not locked.
+    /// 1099 locked with READ only, 1100 not locked; 1192: what is no table's, or gives a table another name.
     pub(super) fn check_locked_definition(&self, stmt: &Stmt<'_>) -> SqlResult<()> {
         if !self.locked.active {
             return Ok(());
         }
         match stmt {
+            Stmt::RenameTables(_)
+            | Stmt::CreateDatabase(_)
+            | Stmt::AlterDatabase(_)
+            | Stmt::DropDatabase(_)
+            | Stmt::CreateView(_)
+            | Stmt::DropView(_)
+            | Stmt::AlterProgram(_)
+            | Stmt::AlterEvent(_) => Err(tables_are_locked()),
+            Stmt::CreateProgram(create) => match &create.trigger {
+                Some(trigger) => self.check_locked_to_change(&trigger.table),
+                None => Err(tables_are_locked()),
+            },
+            Stmt::DropProgram(drop) if drop.kind == ProgramKind::Trigger => {
+                self.check_locked_trigger(&drop.name)
+            }
+            Stmt::DropProgram(_) => Err(tables_are_locked()),
+            Stmt::CreateTable(create) if !create.temporary => self.check_locked_to_create(&create.name),
+            Stmt::CreateUser(_)
+            | Stmt::DropUser(_)
+            | Stmt::RenameUsers(_)
+            | Stmt::Grant(_)
+            | Stmt::Role(_) => self.check_locked_accounts(),
             Stmt::AlterTable(alter) => self.check_locked_to_change(&alter.name),
             Stmt::CreateIndex(create) => self.check_locked_to_change(&create.table),
             Stmt::DropIndex(drop) => self.check_locked_to_change(&drop.table),
@@ -162,6 +210,68 @@ impl Connection {
             Stmt::DropTable(drop) => drop.names.iter().try_for_each(|name| self.check_locked_to_change(name)),
             _ => Ok(()),
         }
+    }
+
+    /// A table that is made must have been locked by its name, which only one has that is there.
+    fn check_locked_to_create(&self, name: &ObjectName<'_>) -> SqlResult<()> {
+        let (database, table) = self.named(name)?;
+        match self.locked.tables.iter().any(|t| t.name == table && t.database == database) {
+            true => Ok(()),
+            false => Err(not_locked(&table)),
+        }
+    }
+
+    /// Whether SHOW CREATE TABLE may open its table.
+    ///
+    /// # Errors
+    /// 1100 not locked.
+    pub(super) fn check_locked_shown(&self, name: &ObjectName<'_>) -> SqlResult<()> {
+        if !self.locked.active {
+            return Ok(());
+        }
+        let (database, table) = self.named(name)?;
+        let free = vaquita_catalog::is_virtual_database(&database)
+            || vaquita_session::access::has_temporary(&self.engine, &database, &table);
+        if free { Ok(()) } else { self.check_locked_to_create(name) }
+    }
+
+    /// A trigger that is there goes with its table.
+    fn check_locked_trigger(&self, name: &ObjectName<'_>) -> SqlResult<()> {
+        let (database, trigger) = self.named(name)?;
+        let objects = self.db.engine.core().objects();
+        let found = objects.get(ObjectKind::Trigger, &vaquita_catalog::file_name(&database)?, &trigger);
+        let Some(of) = found.and_then(|found| found.table_name()) else { return Ok(()) };
+        let of = vaquita_catalog::sql_name(&of).1;
+        match self.locked.tables.iter().find(|t| t.name == of && t.database == database) {
+            None => Err(not_locked(&of)),
+            Some(locked) if !locked.write => Err(read_only(&of)),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Accounts are rows of the tables of `mysql`.
+    pub(super) fn check_locked_accounts(&self) -> SqlResult<()> {
+        let of_accounts = |t: &Locked| t.database == "mysql" && t.name == "user";
+        match self.locked.tables.iter().find(|t| of_accounts(t)) {
+            None if self.locked.active => Err(not_locked("user")),
+            Some(locked) if !locked.write => Err(read_only("user")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether FLUSH TABLES may be: of tables that are locked with WRITE.
+    ///
+    /// # Errors
+    /// 1099 locked with READ only, 1100 not locked.
+    pub(super) fn check_locked_flush(&self, tables: &[ObjectName<'_>]) -> SqlResult<()> {
+        if !self.locked.active {
+            return Ok(());
+        }
+        if tables.is_empty() {
+            let read = self.locked.tables.iter().find(|t| !t.write);
+            return read.map_or(Ok(()), |t| Err(read_only(&t.name)));
+        }
+        tables.iter().try_for_each(|name| self.check_locked_to_change(name))
     }
 
     fn check_locked_to_change(&self, name: &ObjectName<'_>) -> SqlResult<()> {
@@ -205,6 +315,14 @@ impl Connection {
         }
         Ok(())
     }
+}
+
+/// 1192.
+pub(super) fn tables_are_locked() -> SqlError {
+    SqlError::new(
+        1192,
+        "Can't execute the given command because you have active locked tables or an active transaction",
+    )
 }
 
 fn read_only(table: &str) -> SqlError {
