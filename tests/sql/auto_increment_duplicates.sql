@@ -21,3 +21,19 @@ insert into t values (100, 1), (101, 3);
 select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
 insert into t select 300, 1 union select 301, 8;
 select auto_increment from information_schema.tables where table_schema = database() and table_name = 't';
+
+-- Values below zero do not end the numbering of a statement whose rows are known, and do of one whose are not.
+create table negative (id int auto_increment primary key, v int) engine = innodb;
+insert into negative values (null, 1), (-5, 1), (null, 2), (null, 3), (null, 4);
+insert into negative values (null, 1);
+select group_concat(id order by id) from negative;
+truncate negative;
+insert into negative select if(a = 2, -5, null), 1 from (select 1 a union select 2 union select 3) x;
+insert into negative select if(a = 3, -5, null), 1 from (select 1 a union select 2 union select 3 union select 4 union select 5 union select 6 union select 7) x;
+insert into negative values (null, 1);
+select group_concat(id order by id) from negative;
+truncate negative;
+replace into negative values (null, 1), (-5, 1), (null, 2);
+insert into negative values (null, 1);
+select group_concat(id order by id) from negative;
+drop table negative;

@@ -259,8 +259,8 @@ impl AutoInc {
                     self.left.count -= 1;
                 }
             }
-            // MySQL compares it as a great positive number with what comes next.
-            None => self.overflowed |= self.blocks > 0,
+            // MySQL compares it as a great positive number with what comes next, unless it knows how many rows there are.
+            None => self.overflowed |= self.blocks > 0 && self.rows.is_none(),
             Some(_) => {}
         }
         Ok(())
