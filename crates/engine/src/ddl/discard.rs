@@ -16,8 +16,7 @@ use vaquita_base::{PageNo, SpaceId, TrxId};
 pub(super) fn discard(change: &mut Change<'_>, name: &str, checks: bool) -> Result<bool> {
     let dict = &change.core.dict;
     let storage = change.storage();
-    let row = dict.table_row(storage, name)?.filter(|_| name.contains('/'));
-    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    let row = dict.user_table_row(storage, name)?;
     if row.space == SpaceId::SYSTEM {
         return Err(Error::NoOwnTablespace(name.to_owned()));
     }
@@ -30,18 +29,7 @@ pub(super) fn discard(change: &mut Change<'_>, name: &str, checks: bool) -> Resu
             "table {name} has a FULLTEXT index, which is in other tables"
         )));
     }
-    for key in dict.foreign_keys(storage, foreign::BY_PARENT, name)? {
-        if checks && key.child != name {
-            return Err(Error::ForeignKey(format!(
-                "cannot discard the tablespace of {name}: {} refers to it by foreign key {}",
-                key.child, key.id
-            )));
-        }
-        change.changes(&key.child);
-    }
-    for key in dict.foreign_keys(storage, foreign::BY_CHILD, name)? {
-        change.changes(&key.parent);
-    }
+    foreign::lose_rows(change, name, checks, "discard the tablespace of")?;
     change.unlatched(|change| {
         // What tells the space's flags below.
         change.core.dict.open_space(change.storage(), &row)?;

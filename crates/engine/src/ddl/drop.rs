@@ -42,8 +42,7 @@ pub(super) fn referring(core: &Core, name: &str, references: References<'_>) -> 
 /// Drops a table with its triggers.
 pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: References<'_>) -> Result<()> {
     let dict = &change.core.dict;
-    let row = dict.table_row(change.storage(), name)?.filter(|_| name.contains('/'));
-    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    let row = dict.user_table_row(change.storage(), name)?;
     for key in referring(change.core, name, references)? {
         change.changes(&key.child);
     }

@@ -35,6 +35,25 @@ pub(super) fn refused(name: &str, why: impl std::fmt::Display) -> Error {
     Error::ForeignKey(format!("foreign key {name}: {why}"))
 }
 
+/// A table loses all of its rows and becomes another object: so do those that foreign keys connect with it. `what`: what is done to it.
+///
+/// # Errors
+/// `checks`: rows of another table may refer to its rows.
+pub(super) fn lose_rows(change: &mut Change<'_>, name: &str, checks: bool, what: &str) -> Result<()> {
+    let (dict, storage) = (&change.core.dict, change.storage());
+    for key in dict.foreign_keys(storage, BY_PARENT, name)? {
+        if checks && key.child != name {
+            let text = format!("cannot {what} {name}: {} refers to it by foreign key {}", key.child, key.id);
+            return Err(Error::ForeignKey(text));
+        }
+        change.changes(&key.child);
+    }
+    for key in dict.foreign_keys(storage, BY_CHILD, name)? {
+        change.changes(&key.parent);
+    }
+    Ok(())
+}
+
 /// Names the foreign keys of a table to be made and adds the indexes they need to it.
 pub(super) fn plan(spec: &mut TableSpec) -> Result<Vec<ForeignKey>> {
     let specs = spec.foreign_keys.clone();

@@ -40,8 +40,7 @@ pub(super) fn drop(change: &mut Change<'_>, name: &str, index: &str, come: &[Ind
     let core = change.core;
     let dict = &core.dict;
     let storage = change.storage();
-    let row = dict.table_row(storage, name)?.filter(|_| name.contains('/'));
-    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    let row = dict.user_table_row(storage, name)?;
     let mut parts = dict.read_parts(storage, &row)?;
     if let Some(n) = parts.fulltext.iter().position(|i| i.name.eq_ignore_ascii_case(index)) {
         return drop_words(change, &row, parts, n);

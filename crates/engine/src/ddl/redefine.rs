@@ -23,8 +23,7 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec, origins: &[Col
     if dict.sys.extra.is_none() {
         return Err(Error::WrongState("definitions cannot be changed: SYS_VAQUITA_TABLES is missing"));
     }
-    let row = dict.table_row(storage, &spec.name)?.filter(|_| spec.name.contains('/'));
-    let row = row.ok_or_else(|| Error::NoSuchTable(spec.name.clone()))?;
+    let row = dict.user_table_row(storage, &spec.name)?;
     let before = dict.read_parts(storage, &row)?;
     let (wanted, origins) = with_documents(&before, parts_of(storage, spec), origins);
     let origins = &origins[..];

@@ -190,9 +190,7 @@ pub(super) fn check_is_free(change: &Change<'_>, name: &str) -> Result<()> {
 impl<'n> Renaming<'n> {
     /// The table `from` gets the name `to`.
     pub(super) fn of(change: &Change<'_>, from: &str, to: &'n str) -> Result<Renaming<'n>> {
-        let row = change.core.dict.table_row(change.storage(), from)?.filter(|_| from.contains('/'));
-        let row = row.ok_or_else(|| Error::NoSuchTable(from.to_owned()))?;
-        Ok(Renaming { row, to })
+        Ok(Renaming { row: change.core.dict.user_table_row(change.storage(), from)?, to })
     }
 
     fn back(&self) -> Entry {

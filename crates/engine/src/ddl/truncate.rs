@@ -15,19 +15,8 @@ use vaquita_base::SpaceId;
 pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Result<()> {
     let dict = &change.core.dict;
     let storage = change.storage();
-    let row = dict.table_row(storage, name)?.filter(|_| name.contains('/'));
-    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
-    for key in dict.foreign_keys(storage, foreign::BY_PARENT, name)? {
-        if checks && key.child != name {
-            let text =
-                format!("cannot truncate {name}: {} refers to it by foreign key {}", key.child, key.id);
-            return Err(Error::ForeignKey(text));
-        }
-        change.changes(&key.child);
-    }
-    for key in dict.foreign_keys(storage, foreign::BY_CHILD, name)? {
-        change.changes(&key.parent);
-    }
+    let row = dict.user_table_row(storage, name)?;
+    foreign::lose_rows(change, name, checks, "truncate")?;
     let mut parts = dict.read_parts(storage, &row)?;
     if parts.discarded {
         return Err(Error::Discarded(name.to_owned()));

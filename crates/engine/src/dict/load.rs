@@ -77,6 +77,15 @@ impl Dictionary {
         Ok(found.first().map(TableRow::of))
     }
 
+    /// The row of a user's table: the dictionary's own have names without a database.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`]; errors of reading the dictionary.
+    pub(crate) fn user_table_row(&self, storage: &Storage, name: &str) -> Result<TableRow> {
+        let row = self.table_row(storage, name)?.filter(|_| name.contains('/'));
+        row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))
+    }
+
     /// The name of the table with that number.
     pub(crate) fn table_name(&self, storage: &Storage, id: TableId) -> Result<Option<String>> {
         let id = rows::u64_value(id.get()).unwrap_or_default();

@@ -59,8 +59,7 @@ pub struct Imported {
 pub(super) fn import(change: &mut Change<'_>, name: &str) -> Result<Imported> {
     let core = change.core;
     let dict = &core.dict;
-    let row = dict.table_row(&core.storage, name)?.filter(|_| name.contains('/'));
-    let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+    let row = dict.user_table_row(&core.storage, name)?;
     if row.space == SpaceId::SYSTEM {
         return Err(Error::NoOwnTablespace(name.to_owned()));
     }
