@@ -40,6 +40,14 @@ pub struct Date {
     pub day: u8,
 }
 
+impl Date {
+    /// Whether month or day are 0: no day of the calendar.
+    #[inline]
+    pub const fn has_zero_part(self) -> bool {
+        self.month == 0 || self.day == 0
+    }
+}
+
 /// A span of time, up to 838:59:59.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Time {

@@ -119,7 +119,7 @@ evals! {
         let (d, rest) = found;
         let mode = env::sql_mode(cx.state);
         let zero = d.date == Date::default();
-        let zero_part = d.date.month == 0 || d.date.day == 0;
+        let zero_part = d.date.has_zero_part();
         if zero && mode.has(SqlMode::NO_ZERO_DATE) || zero_part && !zero && mode.has(SqlMode::NO_ZERO_IN_DATE) {
             return Ok(refused(&text, cx));
         }

@@ -129,7 +129,7 @@ evals! {
         let Some(d) = args[0].datetime(cx, row)? else {
             return Ok(if args[0].eval(cx, row)?.is_null() { Value::Null } else { zero(e) });
         };
-        if d.date.month == 0 || d.date.day == 0 {
+        if d.date.has_zero_part() {
             return Ok(zero(e));
         }
         let seconds = env::time_zone(cx.state).to_utc_lenient(calendar::to_unix(d));

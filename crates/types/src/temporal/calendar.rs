@@ -174,14 +174,14 @@ pub fn datetime_from_micros(micros: i64) -> Option<DateTime> {
     Some(at_second(date, of_day / 1_000_000, (of_day % 1_000_000) as u32))
 }
 
-/// The start of the next second; `None` past the year 9999, and for a last second of a day with zero parts.
+/// The start of the next second; `None` past the year 9999, and for a date with zero parts.
 pub(super) fn next_second(d: DateTime) -> Option<DateTime> {
+    if d.date.has_zero_part() {
+        return None;
+    }
     let of_day = day_seconds(d) + 1;
     if of_day < DAY_SECONDS {
         return Some(at_second(d.date, of_day, 0));
-    }
-    if d.date.month == 0 || d.date.day == 0 {
-        return None;
     }
     Some(at_second(from_days(to_days(d.date) + 1)?, 0, 0))
 }

@@ -25,7 +25,7 @@ pub fn is_allowed(d: Date, mode: SqlMode) -> bool {
     if d == Date::default() {
         return !mode.has(SqlMode::NO_ZERO_DATE);
     }
-    if d.month == 0 || d.day == 0 {
+    if d.has_zero_part() {
         return !mode.has(SqlMode::NO_ZERO_IN_DATE);
     }
     d.day <= days_in_month(d.year, d.month) || mode.has(SqlMode::ALLOW_INVALID_DATES)

@@ -95,8 +95,7 @@ pub fn round_datetime(d: DateTime, fsp: u8) -> Option<DateTime> {
     if micros < 1_000_000 {
         return Some(DateTime { micros, ..d });
     }
-    // A day that is none has no next second.
-    if d.date.month == 0 || d.date.day == 0 { None } else { next_second(d) }
+    next_second(d)
 }
 
 /// Digits beyond `fsp` cut.

@@ -97,7 +97,7 @@ impl Place<'_, '_> {
 
     /// A date that a second more leads out of the calendar, or that is in none.
     fn overflow(&mut self, d: DateTime) -> SqlResult<()> {
-        if d.date.month == 0 || d.date.day == 0 {
+        if d.date.has_zero_part() {
             return Ok(());
         }
         self.warn(1441, "Datetime function: datetime field overflow".to_owned())
