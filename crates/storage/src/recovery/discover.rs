@@ -30,21 +30,18 @@ pub(crate) fn find_table_spaces(
     let mut found: HashMap<SpaceId, FoundSpace> = HashMap::new();
     let mut take = |path: PathBuf| -> Result<()> {
         if let Some(space) = read_space_id(fs, &path, page_size)? {
-            let other = found.get(&space.id).filter(|other| other.path != path);
             let is_described = |path: &Path| fs.exists(&path.with_extension("cfg"));
-            if let Some(other) = other
-                && is_described(&other.path) != is_described(&path)
-            {
-                if is_described(&path) {
-                    return Ok(());
+            match found.get(&space.id).filter(|other| other.path != path) {
+                Some(other) if is_described(&other.path) == is_described(&path) => {
+                    return Err(Error::Folder(format!(
+                        "tablespace number {} is used by both {} and {}; move one of them away",
+                        space.id,
+                        other.path.display(),
+                        path.display()
+                    )));
                 }
-            } else if let Some(other) = other {
-                return Err(Error::Folder(format!(
-                    "tablespace number {} is used by both {} and {}; move one of them away",
-                    space.id,
-                    other.path.display(),
-                    path.display()
-                )));
+                Some(_) if is_described(&path) => return Ok(()),
+                Some(_) | None => {}
             }
             found.insert(space.id, space);
         }
