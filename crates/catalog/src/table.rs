@@ -6,6 +6,7 @@ use crate::names::{engine_name, same_name};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
+use vaquita_engine::core::Core;
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Column, MdlMode, Statement, Table};
@@ -112,6 +113,15 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
+    /// What is said of a table whose tablespace is discarded; `None` if it is not.
+    ///
+    /// # Errors
+    /// Of the engine; as [`TableInfo::new`].
+    pub fn of_discarded(core: &Core, engine_name: &str) -> SqlResult<Option<Arc<TableInfo>>> {
+        let found = error::of_engine(core.discarded_table(engine_name))?;
+        found.map(|table| TableInfo::new(table).map(Arc::new)).transpose()
+    }
+
     /// The SQL view of an engine table.
     ///
     /// # Errors

@@ -80,9 +80,5 @@ pub(super) fn look_at_definition(
         Err(e) if e.code == 1814 => e,
         found => return found,
     };
-    let found = cx.db.engine.core().discarded_table(&engine_name(database, table)?);
-    match error::of_engine(found)? {
-        Some(table) => TableInfo::new(table).map(Arc::new),
-        None => Err(refused),
-    }
+    TableInfo::of_discarded(cx.db.engine.core(), &engine_name(database, table)?)?.ok_or(refused)
 }

@@ -185,8 +185,7 @@ impl Making<'_, '_> {
         let table: Arc<Table> = match core.table(name) {
             Ok(table) => table,
             Err(vaquita_engine::Error::Discarded(_)) => {
-                let found = error::of_engine(core.discarded_table(name))?;
-                return found.map(|table| vaquita_catalog::TableInfo::new(table).map(Arc::new)).transpose();
+                return vaquita_catalog::TableInfo::of_discarded(core, name);
             }
             // Dropped meanwhile, or unusable.
             Err(_) => return Ok(None),
