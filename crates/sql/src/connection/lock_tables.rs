@@ -198,11 +198,12 @@ impl Connection {
             }
             Stmt::DropProgram(_) => Err(tables_are_locked()),
             Stmt::CreateTable(create) if !create.temporary => self.check_locked_to_create(&create.name),
+            // Accounts are rows of the tables of `mysql`.
             Stmt::CreateUser(_)
             | Stmt::DropUser(_)
             | Stmt::RenameUsers(_)
             | Stmt::Grant(_)
-            | Stmt::Role(_) => self.check_locked_accounts(),
+            | Stmt::Role(_) => self.check_locked_with_write("mysql", "user"),
             Stmt::AlterTable(alter) => self.check_locked_to_change(&alter.name),
             Stmt::CreateIndex(create) => self.check_locked_to_change(&create.table),
             Stmt::DropIndex(drop) => self.check_locked_to_change(&drop.table),
@@ -241,22 +242,7 @@ impl Connection {
         let objects = self.db.engine.core().objects();
         let found = objects.get(ObjectKind::Trigger, &vaquita_catalog::file_name(&database)?, &trigger);
         let Some(of) = found.and_then(|found| found.table_name()) else { return Ok(()) };
-        let of = vaquita_catalog::sql_name(&of).1;
-        match self.locked.tables.iter().find(|t| t.name == of && t.database == database) {
-            None => Err(not_locked(&of)),
-            Some(locked) if !locked.write => Err(read_only(&of)),
-            Some(_) => Ok(()),
-        }
-    }
-
-    /// Accounts are rows of the tables of `mysql`.
-    pub(super) fn check_locked_accounts(&self) -> SqlResult<()> {
-        let of_accounts = |t: &Locked| t.database == "mysql" && t.name == "user";
-        match self.locked.tables.iter().find(|t| of_accounts(t)) {
-            None if self.locked.active => Err(not_locked("user")),
-            Some(locked) if !locked.write => Err(read_only("user")),
-            _ => Ok(()),
-        }
+        self.check_locked_with_write(&database, &vaquita_catalog::sql_name(&of).1)
     }
 
     /// Whether FLUSH TABLES may be: of tables that are locked with WRITE.
@@ -279,9 +265,13 @@ impl Connection {
         if vaquita_session::access::has_temporary(&self.engine, &database, &table) {
             return Ok(());
         }
+        self.check_locked_with_write(&database, &table)
+    }
+
+    fn check_locked_with_write(&self, database: &str, table: &str) -> SqlResult<()> {
         match self.locked.tables.iter().find(|t| t.name == table && t.database == database) {
-            None => Err(not_locked(&table)),
-            Some(locked) if !locked.write => Err(read_only(&table)),
+            None => Err(not_locked(table)),
+            Some(locked) if !locked.write => Err(read_only(table)),
             Some(_) => Ok(()),
         }
     }
