@@ -65,6 +65,8 @@ drop database nothing_here;
 create user lock_tables_u@localhost;
 grant select on *.* to lock_tables_u@localhost;
 drop user lock_tables_u@localhost;
+set password = password('');
+set password for root@localhost = '';
 create temporary table t (i int) engine = innodb;
 insert into t values (1);
 select * from t;

@@ -187,6 +187,7 @@ impl Connection {
                     self.track_charset();
                 }
                 SetItem::Password { user, value } => {
+                    self.check_locked_accounts()?;
                     self.before_account_change()?;
                     self.refresh_privileges();
                     crate::dcl::set_password(&mut self.cx(), user.as_ref(), value)?;

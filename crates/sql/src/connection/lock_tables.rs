@@ -198,12 +198,11 @@ impl Connection {
             }
             Stmt::DropProgram(_) => Err(tables_are_locked()),
             Stmt::CreateTable(create) if !create.temporary => self.check_locked_to_create(&create.name),
-            // Accounts are rows of the tables of `mysql`.
             Stmt::CreateUser(_)
             | Stmt::DropUser(_)
             | Stmt::RenameUsers(_)
             | Stmt::Grant(_)
-            | Stmt::Role(_) => self.check_locked_with_write("mysql", "user"),
+            | Stmt::Role(_) => self.check_locked_accounts(),
             Stmt::AlterTable(alter) => self.check_locked_to_change(&alter.name),
             Stmt::CreateIndex(create) => self.check_locked_to_change(&create.table),
             Stmt::DropIndex(drop) => self.check_locked_to_change(&drop.table),
@@ -266,6 +265,17 @@ impl Connection {
             return Ok(());
         }
         self.check_locked_with_write(&database, &table)
+    }
+
+    /// Whether accounts, which are rows of the tables of `mysql`, may change.
+    ///
+    /// # Errors
+    /// 1099 locked with READ only, 1100 not locked.
+    pub(super) fn check_locked_accounts(&self) -> SqlResult<()> {
+        if !self.locked.active {
+            return Ok(());
+        }
+        self.check_locked_with_write("mysql", "user")
     }
 
     fn check_locked_with_write(&self, database: &str, table: &str) -> SqlResult<()> {
