@@ -142,6 +142,29 @@ fn a_data_folder_passes() {
 }
 
 /// The same checks on pages in memory.
+/// A table whose tablespace is discarded has no file, in any row format, and that is nothing wrong.
+#[test]
+fn discarded_tables_pass() {
+    let scratch = Scratch::new("check-discarded");
+    let folder = scratch.0.join("data");
+    let sql = "create database d; use d;
+        create table redundant (i int primary key, v int, key (v)) row_format = redundant;
+        create table compact (i int primary key) row_format = compact;
+        create table dynamic (i int primary key) row_format = dynamic;
+        create table there (i int primary key) row_format = redundant;
+        alter table redundant discard tablespace;
+        alter table compact discard tablespace;
+        alter table dynamic discard tablespace";
+    let (code, out, err) = vaquita(&[&"sql", &folder, &"-e", &sql]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+    let (code, out, err) = vaquita(&[&"check", &folder]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+    // One that has its tablespace wants its file.
+    std::fs::remove_file(folder.join("d/there.ibd")).unwrap();
+    let (code, out, _) = vaquita(&[&"check", &folder]);
+    assert!(code == 1 && out.contains("d/there has none"), "{out}");
+}
+
 #[test]
 fn a_set_of_tablespaces_in_memory() {
     let scratch = Scratch::new("check-set");

@@ -113,6 +113,13 @@ impl Catalog {
         let fields = sys_rows(src, &SYS_FIELDS, header.fields_root, report);
         out.leftovers = leftovers(&rows, &out.columns, &indexes, &fields);
         let is_system = |name: &str| dict::SYS_ALL.iter().any(|t| t.name == name);
+        let rootless: BTreeSet<TableId> = indexes
+            .iter()
+            .filter(|i| i.number("TYPE") as u32 & dict::index_type::CLUSTERED != 0)
+            .filter(|i| PageNo(i.number("PAGE_NO") as u32).is_null())
+            .map(|i| TableId(i.number("TABLE_ID")))
+            .collect();
+        let table = |row| table(row, &rootless);
         out.tables = rows.iter().map(table).filter(|t| !is_system(&t.name)).collect();
         out.by_name = out.tables.iter().enumerate().map(|(i, t)| (t.name.clone(), i)).collect();
         out
@@ -148,16 +155,18 @@ fn leftovers(
     out.into_iter().collect()
 }
 
-fn table(row: &Row) -> CatalogTable {
+/// A table. That its tablespace is discarded a REDUNDANT one tells by its clustered index, which has no root.
+fn table(row: &Row, rootless: &BTreeSet<TableId>) -> CatalogTable {
     let compact = row.number("N_COLS") as u32 & dict::n_cols::COMPACT != 0;
     let flags = if compact { row.number("MIX_LEN") as u32 } else { 0 };
+    let id = TableId(row.number("ID"));
     CatalogTable {
         name: row.text("NAME"),
-        id: TableId(row.number("ID")),
+        id,
         n_columns: (row.number("N_COLS") as u32 & !dict::n_cols::COMPACT) as usize,
         space: SpaceId(row.number("SPACE") as u32),
         temporary: flags & mix_len::TEMPORARY != 0,
-        discarded: flags & mix_len::DISCARDED != 0,
+        discarded: flags & mix_len::DISCARDED != 0 || !compact && rootless.contains(&id),
     }
 }
 
