@@ -59,7 +59,7 @@ fn copies_made_under_an_export_are_taken_in_by_mysql() {
         &["--innodb-flush-log-at-trx-commit=0"],
     )
     .unwrap();
-    let theirs = Mysql56::start(Options::new()).unwrap();
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
     let mut client = Client::connect(&ours.socket(), "").unwrap();
     let mut other = Client::connect(&theirs.socket(), "").unwrap();
     for client in [&mut client, &mut other] {
@@ -130,6 +130,11 @@ fn copies_made_under_an_export_are_taken_in_by_mysql() {
         }
         ended.store(true, Ordering::Relaxed);
     });
+    // Rows that an import brought have its number, and nothing in its logs.
+    drop(other);
+    theirs.shutdown().unwrap();
+    let (code, out, err) = vaquita(&[&"check", &theirs.datadir()]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
     // Purge goes on.
     let history = "select count from information_schema.innodb_metrics where name = 'trx_rseg_history_len'";
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);

@@ -537,6 +537,16 @@ pub struct UndoPlace {
 }
 
 impl UndoPlace {
+    /// Of a row that was imported with its tablespace: it has no older version, and nothing undoes it.
+    pub const NOWHERE: UndoPlace = UndoPlace { insert: true, rseg: 0, page: PageNo(0), offset: 0 };
+
+    /// Whether no record is there: rows that an import brought say so, here as [`UndoPlace::NOWHERE`], in files of MySQL 5.6.24 with or
+    /// without the bit of an insert.
+    #[inline]
+    pub const fn is_nowhere(self) -> bool {
+        self.rseg == 0 && self.page.0 == 0 && self.offset == 0
+    }
+
     /// From a stored roll pointer.
     #[inline]
     pub const fn decode(p: RollPtr) -> Self {

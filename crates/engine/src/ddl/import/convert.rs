@@ -22,10 +22,8 @@ use vaquita_format::index_def::IndexDef;
 use vaquita_format::index_page::{self, header};
 use vaquita_format::record::header::is_deleted;
 use vaquita_format::record::{EXTERN_REF_LEN, Offsets};
+use vaquita_format::undo::UndoPlace;
 use vaquita_format::{PageSize, ibuf};
-
-/// DB_ROLL_PTR of a row that has no older version.
-const NO_OLDER_VERSION: u64 = 1 << 55;
 
 /// A tree of the file, and the index that it becomes.
 #[derive(Debug, Clone)]
@@ -219,7 +217,7 @@ impl<'p> Pass<'p> {
         }
         if let Some(at) = def.trx_id_pos() {
             put_u48(page, start + self.offsets.range(at).start, self.numbers.trx_id.0);
-            put_u56(page, start + self.offsets.range(at + 1).start, NO_OLDER_VERSION);
+            put_u56(page, start + self.offsets.range(at + 1).start, UndoPlace::NOWHERE.encode().0);
         }
         if !self.offsets.any_external() {
             return;
