@@ -2,6 +2,8 @@
 //!
 //! A failing step does not hide the later ones: all run, and the end names those that failed.
 
+use std::process::Command;
+
 use crate::process::{Failure, cargo, repository, step};
 use crate::{fuzz, peers_install, tidy};
 
@@ -22,7 +24,7 @@ const FULL: &[(&str, Step)] = &[
     ("format", format),
     ("tidy", tidy),
     ("peers", peers_install),
-    ("lints", lints),
+    ("lints", lints_once),
     ("tests", all_tests),
     ("fuzz", fuzz::smoke),
 ];
@@ -58,10 +60,24 @@ fn tidy() -> Result<(), Failure> {
 }
 
 fn lints() -> Result<(), Failure> {
-    step(
-        "lints",
-        cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
-    )
+    lints_by(cargo())
+}
+
+fn lints_once() -> Result<(), Failure> {
+    lints_by(cargo_once())
+}
+
+fn lints_by(mut cargo: Command) -> Result<(), Failure> {
+    step("lints", cargo.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+}
+
+/// Cargo that keeps nothing of the compiler's for a next build, which is 6 GB, unless `CARGO_INCREMENTAL` asks for it.
+fn cargo_once() -> Command {
+    let mut command = cargo();
+    if std::env::var_os("CARGO_INCREMENTAL").is_none() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
+    command
 }
 
 fn unit_tests() -> Result<(), Failure> {
@@ -74,5 +90,8 @@ fn unit_tests() -> Result<(), Failure> {
 /// take seconds, the longest a minute and a half on two quiet cores.
 fn all_tests() -> Result<(), Failure> {
     let runner = r#"target."cfg(unix)".runner=["timeout", "--verbose", "--kill-after=10", "900"]"#;
-    step("tests", cargo().args(["test", "--workspace", "--locked", "--no-fail-fast", "--config", runner]))
+    step(
+        "tests",
+        cargo_once().args(["test", "--workspace", "--locked", "--no-fail-fast", "--config", runner]),
+    )
 }
