@@ -217,6 +217,16 @@ impl Warnings {
         self.old = false;
     }
 
+    /// Whether what is there was raised by statements before the present one.
+    pub fn is_old(&self) -> bool {
+        self.old
+    }
+
+    /// The present statement, which fails, goes on with the conditions of the one before it, if that one has raised some.
+    pub fn go_on(&mut self, was_old: bool) {
+        self.old = was_old;
+    }
+
     /// Takes them away, to be put back later: what is left is empty and keeps as many.
     #[must_use]
     pub fn set_aside(&mut self) -> Warnings {

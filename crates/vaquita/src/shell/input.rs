@@ -147,8 +147,8 @@ impl Splitter {
         match bare.as_str() {
             "status" if rest.is_empty() => self.ready.push_back(Piece::Status),
             // With its delimiter it is a statement like others.
-            "use" if !rest.is_empty() && !line.contains(';') => {
-                self.ready.push_back(Piece::Use(unquoted(rest)))
+            "use" if !rest.is_empty() && !line.contains(&*String::from_utf8_lossy(&self.delimiter)) => {
+                self.ready.push_back(Piece::Use(unquoted(&argument())));
             }
             "pager" if !rest.is_empty() => self.ready.push_back(Piece::Pager(Some(argument()))),
             "pager" | "nopager" if rest.is_empty() => self.ready.push_back(Piece::Pager(None)),

@@ -277,20 +277,18 @@ impl Connection {
                 Ok(Next::Step)
             }
             Step::Fetch { cursor, into } => {
+                // What the statement before it has raised stays in front of what it fails with.
+                let was_old = self.state.warnings.is_old();
                 let fetched = self.fetch(frame, *cursor, into);
-                // What earlier statements have raised stays in front of what it fails with.
-                fetched.inspect_err(|_| self.state.warnings.renew())?;
+                fetched.inspect_err(|_| self.state.warnings.go_on(was_old))?;
                 Ok(Next::Step)
             }
             Step::Close(cursor) => {
-                self.state.warnings.begin_statement();
-                match self.close_cursor(frame, *cursor) {
-                    true => Ok(Next::Step),
-                    false => {
-                        self.state.warnings.renew();
-                        Err(SqlError::new(1326, "Cursor is not open"))
-                    }
+                if !self.close_cursor(frame, *cursor) {
+                    return Err(SqlError::new(1326, "Cursor is not open"));
                 }
+                self.state.warnings.begin_statement();
+                Ok(Next::Step)
             }
             Step::Return(fragment) => {
                 self.state.warnings.begin_statement();
