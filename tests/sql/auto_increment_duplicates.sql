@@ -37,3 +37,27 @@ replace into negative values (null, 1), (-5, 1), (null, 2);
 insert into negative values (null, 1);
 select group_concat(id order by id) from negative;
 drop table negative;
+
+-- A row that changes instead of coming in, above what has been generated: an UPDATE has put it there.
+drop table if exists moved; create table moved (id int primary key auto_increment, a int, u int unique) default charset latin1; insert into moved (a,u) values (1,1),(2,2),(3,3); 
+update moved set id=10 where id=3; 
+insert into moved values (10,0,0) on duplicate key update a=9; show create table moved;
+update moved set id=20 where id=10; 
+insert into moved values (null,0,3) on duplicate key update a=19; show create table moved;
+update moved set id=30 where id=20; 
+insert into moved (a,u) values (0,3) on duplicate key update a=29; show create table moved;
+update moved set id=40 where id=30; 
+insert into moved values (null,0,3),(null,0,2) on duplicate key update a=a+1; show create table moved;
+update moved set id=50 where id=40; 
+insert into moved values (50,0,3),(1,0,2) on duplicate key update a=a+1; show create table moved;
+update moved set id=60 where id=50; 
+insert into moved select 60,1,3 from (select 1) x on duplicate key update moved.a=moved.a+1; show create table moved;
+update moved set id=70 where id=60; 
+insert into moved select null,1,3 from (select 1) x on duplicate key update moved.a=moved.a+1; show create table moved;
+update moved set id=80 where id=70; 
+insert into moved values (5,0,3) on duplicate key update a=a+1; show create table moved;
+update moved set id=90 where id=80; 
+insert into moved values (5,0,3) on duplicate key update a=a; show create table moved;
+update moved set id=100 where id=90; 
+insert into moved values (0,0,3) on duplicate key update a=a+1; show create table moved;
+select * from moved;

@@ -224,6 +224,18 @@ impl AutoInc {
         Ok(())
     }
 
+    /// A row changes instead of coming in, and keeps its value: of a list of rows (not of a SELECT) later values are above it, as in
+    /// 5.6. An UPDATE may have put it where no value has been generated yet.
+    ///
+    /// # Errors
+    /// Of reading the greatest value at first use.
+    pub(crate) fn stays(&mut self, engine: &mut Session, info: &TableInfo, row: &RowBuffer) -> SqlResult<()> {
+        match self.rows {
+            Some(_) => self.note_update(engine, info, row),
+            None => Ok(()),
+        }
+    }
+
     /// The row is a duplicate: in a statement of unknown length its own value counts all the same, as if it had come in.
     ///
     /// # Errors

@@ -529,12 +529,11 @@ impl<'p> Writer<'p> {
                 return Err(row_failure(&e, info, &fields, &tz));
             }
         }
-        if let Some(auto) = &mut self.auto_inc
-            && set.contains(&auto.column())
-        {
-            match generated {
-                true => auto.note(engine, info, &made)?,
-                false => auto.note_update(engine, info, &made)?,
+        if let Some(auto) = &mut self.auto_inc {
+            match set.contains(&auto.column()) {
+                true if generated => auto.note(engine, info, &made)?,
+                true => auto.note_update(engine, info, &made)?,
+                false => auto.stays(engine, info, &old.row)?,
             }
         }
         if let (Some(triggers), Some(seen)) = (fired, &mut seen) {
