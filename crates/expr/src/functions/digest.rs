@@ -149,7 +149,7 @@ evals! {
 }
 
 /// The operating system's random bytes.
-fn random(out: &mut [u8]) -> SqlResult<()> {
+pub(super) fn random(out: &mut [u8]) -> SqlResult<()> {
     let read = std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(out));
     read.map_err(|e| SqlError::new(1105, format!("no random bytes: {e}")))
 }

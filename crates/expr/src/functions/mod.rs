@@ -17,6 +17,7 @@ mod lists;
 mod locks;
 mod math;
 mod net;
+mod passwords;
 mod regexp;
 pub(super) mod string;
 mod substring;
@@ -89,6 +90,7 @@ const FAMILIES: &[&[Function]] = &[
     encode::FUNCTIONS,
     crypt::FUNCTIONS,
     des::FUNCTIONS,
+    passwords::FUNCTIONS,
     digest::FUNCTIONS,
     math::FUNCTIONS,
     date_now::FUNCTIONS,
@@ -112,6 +114,7 @@ const TEXTUAL: &[&[Function]] = &[
     encode::FUNCTIONS,
     crypt::FUNCTIONS,
     des::FUNCTIONS,
+    passwords::FUNCTIONS,
     digest::FUNCTIONS,
     regexp::FUNCTIONS,
     uuid::FUNCTIONS,
@@ -250,7 +253,7 @@ fn later(name: &str) -> Option<&'static str> {
         "x",
         "y",
     ];
-    const CRYPT: &[&str] = &["decode", "des_decrypt", "des_encrypt", "encode", "encrypt"];
+    const CRYPT: &[&str] = &["decode", "encode"];
     const REPLICATION: &[&str] = &["source_pos_wait", "wait_for_executed_gtid_set"];
     const OF_SERVER: &[(&str, &str)] = &[
         ("extractvalue", "XML functions"),
