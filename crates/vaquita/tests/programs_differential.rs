@@ -30,6 +30,16 @@ fn is_excepted(wanted: &str, got: &str) -> bool {
         })
         // A column or variable that is a date becomes an integer with a time.
         || wanted != got && without_midnights(wanted) == without_midnights(got)
+        // It has not opened every table for what triggers call.
+        || wanted.contains("! error 1146 (42S02) ")
+            && !wanted.contains("nope")
+            && got.contains("! error 1442 (HY000) ")
+        // What a function in an argument of CALL changes may not be read by another argument.
+        || wanted.starts_with("> call ") && wanted.contains("! error 1442 (HY000) ") && !got.contains("! error 1442 ")
+        // A text that is too long and comes from a column or variable.
+        || wanted.contains("! error 1265 (01000) ") && got.contains("! error 1406 (22001) ")
+        // Arithmetic of exact numbers with text that is none.
+        || wanted.contains("Incorrect decimal value: '' for column '' at row -1")
         // Within NOT (a AND b) a comparison is told of as its opposite.
         || is_opposite(wanted, got)
 }

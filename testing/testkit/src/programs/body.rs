@@ -334,15 +334,21 @@ impl Programs {
             Some(function) if self.chance(3) => {
                 let args: Vec<String> =
                     function.params.iter().map(|(_, kind)| self.value(*kind, 0)).collect();
-                Self::without_conditions(format!("set {name} = {}({});", function.name, args.join(", ")))
+                Self::set_of_session(name, &format!("{}({})", function.name, args.join(", ")))
             }
-            _ => Self::without_conditions(format!("set {name} = {};", self.value(kind, 2))),
+            _ => Self::set_of_session(name, &self.value(kind, 2)),
         }
+    }
+
+    /// SET of a user variable.
+    fn set_of_session(name: &str, value: &str) -> String {
+        let name = if name == "@s" && calls_function(value) { "@r" } else { name };
+        Self::without_conditions(format!("set {name} = {value};"))
     }
 
     /// A statement that may call functions: there are no conditions when it does.
     fn without_conditions(text: String) -> String {
-        match text.contains("f0(") || text.contains("f1(") {
+        match calls_function(&text) {
             true => format!("select count(*) into @c from log; {text}"),
             false => text,
         }
@@ -462,7 +468,10 @@ impl Programs {
                     Some(var)
                         if !self.chance(4)
                             && (!self.strict || *kind != Kind::Text)
-                            && (*kind, var.kind) != (Kind::Date, Kind::Int)
+                            && !matches!(
+                                (*kind, var.kind),
+                                (Kind::Date, Kind::Int) | (Kind::Int, Kind::Date)
+                            )
                             && !var.is_twin() =>
                     {
                         var.name
@@ -691,4 +700,8 @@ impl Programs {
             _ => format!("insert into t{table} ({names}) values {rows}"),
         }
     }
+}
+
+fn calls_function(text: &str) -> bool {
+    text.contains("f0(") || text.contains("f1(")
 }
