@@ -106,10 +106,12 @@ pub struct Connection {
     /// What the present statement committed.
     durability: Option<Durability>,
     statement_start: Instant,
+    /// When it had been done, but for telling so; of an earlier statement while it runs.
+    statement_end: Instant,
     /// Microseconds that had been waited for locks then.
     waited_before: u64,
-    /// When its counters were last added to the folder's.
-    status_told: Instant,
+    /// When its counters are to be added to the folder's again.
+    status_due: Instant,
     kind: Com,
     /// Something that session tracking calls state has changed.
     state_changed: bool,

@@ -26,7 +26,7 @@ const STATUS_EVERY: Duration = Duration::from_millis(500);
 impl Connection {
     /// Adds the session's counters to the folder's.
     pub(super) fn tell_status(&mut self) {
-        self.status_told = self.statement_start;
+        self.status_due = self.statement_start + STATUS_EVERY;
         self.db.status.ended.lock().add(&self.state.status);
         self.state.told_status.add(&self.state.status);
         self.state.status.reset();
@@ -287,17 +287,16 @@ impl Connection {
         if !self.engine.in_transaction() {
             self.transaction_over();
         }
-        let now = Instant::now();
-        let (micros, lock_micros) = self.times(now);
-        let is_slow = self.is_slow((micros, lock_micros));
-        if is_slow {
+        let now = self.statement_end;
+        if self.is_slow(now) {
             self.state.status.slow_queries += 1;
-        }
-        if is_slow && self.db.logs.slow_on() {
-            self.log_slow(micros, lock_micros, rows_sent);
+            if self.db.logs.slow_on() {
+                let (micros, lock_micros) = self.times(now);
+                self.log_slow(micros, lock_micros, rows_sent);
+            }
         }
         self.process.idle(now);
-        if self.statement_start.duration_since(self.status_told) > STATUS_EVERY {
+        if self.statement_start > self.status_due {
             self.tell_status();
         }
         ended
@@ -310,15 +309,15 @@ impl Connection {
     }
 
     /// As MySQL has it: who waits for others is not slow.
-    fn is_slow(&self, (micros, lock_micros): (u64, u64)) -> bool {
+    fn is_slow(&self, now: Instant) -> bool {
+        let (micros, lock_micros) = self.times(now);
         micros.saturating_sub(lock_micros) >= self.state.vars.long_query_time_us
     }
 
     /// Status flags that tell how the statement has found its rows, and whether it is slow.
-    pub(super) fn work_flags(&self) -> u16 {
+    pub(super) fn work_flags(&self, now: Instant) -> u16 {
         let scanned = if self.state.scanned { flag::NO_INDEX_USED } else { 0 };
-        let slow = self.is_slow(self.times(Instant::now()));
-        scanned | if slow { flag::SLOW } else { 0 }
+        scanned | if self.is_slow(now) { flag::SLOW } else { 0 }
     }
 
     /// A line of the general log.
@@ -385,7 +384,8 @@ impl Connection {
         {
             error::of_engine(durability.wait())?;
         }
-        let mut flags = self.status_flags() | self.work_flags() | status | outcome.status;
+        self.statement_end = Instant::now();
+        let mut flags = self.status_flags() | self.work_flags(self.statement_end) | status | outcome.status;
         self.tell_changed_state();
         let changes = std::mem::take(&mut self.state.changes);
         if !changes.is_empty() {
@@ -411,6 +411,7 @@ impl Connection {
     }
 
     pub(super) fn fail(&mut self, e: &SqlError) {
+        self.statement_end = Instant::now();
         self.state.warnings.forget_old();
         self.state.row_count = -1;
         self.state.error_count = 1;

@@ -267,6 +267,7 @@ impl Connection {
             returned: None,
             assigned: Vec::new(),
             outside,
+            fails: false,
             routine,
         })
     }
@@ -309,7 +310,7 @@ impl Connection {
         let outside = std::mem::take(&mut frame.outside);
         let within = std::mem::replace(&mut self.state.warnings, outside);
         match frame.routine.kind {
-            ProgramKind::Trigger => self.state.warnings.after_trigger(&within),
+            ProgramKind::Trigger if !frame.fails => self.state.warnings.after_trigger(&within),
             _ => self.state.warnings.after_program(within),
         }
         self.put_mode(frame.before.sql_mode);

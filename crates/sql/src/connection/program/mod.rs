@@ -107,6 +107,8 @@ pub(super) struct Frame {
     assigned: Vec<u32>,
     /// Conditions of the statement that called it: it has its own.
     outside: Warnings,
+    /// It is a trigger that ends with an error.
+    fails: bool,
 }
 
 /// A handler that runs.
@@ -399,11 +401,15 @@ impl Connection {
                 if let Some(twice) = self.program.again.take() {
                     self.state.warnings.forget_first(&twice);
                 }
-                let of_trigger = (ended.routine.kind == ProgramKind::Trigger).then(|| self.condition_of(&e));
-                self.leave(&mut ended);
-                if let Some(condition) = of_trigger {
-                    self.state.warnings.push_whole(condition);
+                if ended.routine.kind == ProgramKind::Trigger {
+                    // What the statement in it raised before it failed is told with it.
+                    let condition = self.condition_of(&e);
+                    if self.state.warnings.list().last() != Some(&condition) {
+                        self.state.warnings.push_whole(condition);
+                    }
+                    ended.fails = true;
                 }
+                self.leave(&mut ended);
             }
         }
         Err(e)
