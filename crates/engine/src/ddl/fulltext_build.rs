@@ -292,6 +292,8 @@ impl FullTextBuild {
             sorted: words.iter().map(|table| table.clustered().def().clone()).collect(),
             progress,
             watched: &watched,
+            // Nobody writes meanwhile.
+            logged: &|| 0,
         };
         let sorters = gathering.gather(&mut self.reader, Taken::default, |sorters, taken, row| {
             taken.take(&taking, row, sorters)

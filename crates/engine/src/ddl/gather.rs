@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::cursor::parallel::scan_with_rests;
 use crate::cursor::{ReadOptions, RowRef};
 use crate::error::{Error, Result};
+use crate::online::courtesy::Courtesy;
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::waits::check_interrupt;
@@ -26,6 +27,8 @@ pub(super) struct Gathering<'c, 'g> {
     pub(super) progress: &'g Progress,
     /// Who is to be interrupted for it to end.
     pub(super) watched: &'g TrxRef,
+    /// How many changes others have logged so far.
+    pub(super) logged: &'g (dyn Fn() -> u64 + Sync),
 }
 
 /// What one thread has.
@@ -34,6 +37,7 @@ struct Taker<'c, S> {
     own: S,
     /// Rows that were not told of.
     rows: u64,
+    courtesy: Courtesy,
     failed: Option<Error>,
 }
 
@@ -52,14 +56,17 @@ impl<'c> Gathering<'c, '_> {
         own: impl Fn() -> S,
         take: impl Fn(&mut [Sorter<'c>], &mut S, &RowRef<'_>) -> Result<bool> + Sync,
     ) -> Result<Vec<Vec<Sorter<'c>>>> {
-        let Gathering { core, table, columns, sorted, progress, watched } = self;
+        let Gathering { core, table, columns, sorted, progress, watched, logged } = self;
         let threads = core.options.build_threads.max(1);
         // Three buffers for each: if there are more threads, these share them.
         let memory = core.options.sort_buffer_size * 3 / threads.max(3);
         let sorters = |part| -> Vec<Sorter<'c>> {
             sorted.iter().map(|def| Sorter::new(&core.storage, def.clone(), part, memory)).collect()
         };
-        let taker = |part| Mutex::new(Taker { sorters: sorters(part), own: own(), rows: 0, failed: None });
+        let taker = |part| {
+            let courtesy = Courtesy::default();
+            Mutex::new(Taker { sorters: sorters(part), own: own(), rows: 0, courtesy, failed: None })
+        };
         let takers: Vec<Mutex<Taker<'c, S>>> = (0..threads).map(taker).collect();
         let each = |thread: usize, row: &RowRef<'_>| {
             let taker = &mut *takers[thread].lock();
@@ -77,6 +84,7 @@ impl<'c> Gathering<'c, '_> {
             check_interrupt(watched)?;
             let taker = &mut *takers[thread].lock();
             progress.add(std::mem::take(&mut taker.rows));
+            taker.courtesy.give_way(&**core.storage.clock(), logged());
             match taker.failed.take() {
                 Some(e) => Err(e),
                 None => taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true),

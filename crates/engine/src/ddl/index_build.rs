@@ -219,7 +219,8 @@ impl IndexBuild {
         core.txn.close_view(&mut self.reader);
         progress.enter(Stage::Load);
         let check = || self.check();
-        load_all(core, &self.table, &self.indexes, sorters, self.trx_id, progress, &check)?;
+        let logged = || self.logs.as_ref().map_or(0, |logs| logs.records());
+        load_all(core, &self.table, &self.indexes, sorters, self.trx_id, progress, &check, &logged)?;
         progress.enter(Stage::Log);
         self.catch_up(core, progress)
     }
@@ -253,6 +254,7 @@ impl IndexBuild {
     fn scan<'c>(&mut self, core: &'c Core, progress: &Progress) -> Result<Vec<Vec<Sorter<'c>>>> {
         let (table, watched) = (self.table.clone(), self.watched.clone());
         let wanted = wanted_columns(&self.indexes);
+        let logs = self.logs.clone();
         let gathering = Gathering {
             core,
             table: &table,
@@ -260,6 +262,7 @@ impl IndexBuild {
             sorted: self.indexes.iter().map(|index| index.def().clone()).collect(),
             progress,
             watched: &watched,
+            logged: &|| logs.as_ref().map_or(0, |logs| logs.records()),
         };
         let indexes = &self.indexes;
         gathering.gather(

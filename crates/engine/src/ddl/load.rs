@@ -3,6 +3,7 @@
 use super::sort::Sorter;
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::online::courtesy::Courtesy;
 use crate::progress::Progress;
 use crate::row::entry;
 use crate::table::{Index, Table};
@@ -26,7 +27,9 @@ pub(super) fn of_rows<'c>(core: &'c Core, to: &'c Table) -> BulkBuilder<'c> {
 /// Makes the trees of indexes, of whose entries each has some sorters.
 ///
 /// # Errors
-/// Duplicates, no space, errors of pages and files; those of `check`, which is asked again and again.
+/// Duplicates, no space, errors of pages and files; those of `check`, which is asked again and again, as `logged` is for the
+/// number of changes that others have logged.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn load_all(
     core: &Core,
     table: &Table,
@@ -35,9 +38,10 @@ pub(super) fn load_all(
     trx_id: TrxId,
     progress: &Progress,
     check: &(dyn Fn() -> Result<()> + Sync),
+    logged: &(dyn Fn() -> u64 + Sync),
 ) -> Result<()> {
     each_by_a_thread(core, indexes, sorters, |index, sorter| {
-        load(core, table, index, sorter, trx_id, progress, check)
+        load(core, table, index, sorter, trx_id, progress, check, logged)
     })
 }
 
@@ -79,6 +83,7 @@ pub(super) fn each_by_a_thread<'s, T: Sync>(
 }
 
 /// Makes a tree of sorted entries.
+#[allow(clippy::too_many_arguments)]
 fn load(
     core: &Core,
     table: &Table,
@@ -87,7 +92,9 @@ fn load(
     trx_id: TrxId,
     progress: &Progress,
     check: &dyn Fn() -> Result<()>,
+    logged: &dyn Fn() -> u64,
 ) -> Result<()> {
+    let mut courtesy = Courtesy::default();
     let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
     let mut before: Vec<Option<Vec<u8>>> = Vec::new();
     let n_uniq = index.parts.len();
@@ -106,6 +113,7 @@ fn load(
         builder.push(&Tuple::new(fields))?;
         if builder.records().is_multiple_of(TOLD) {
             progress.add(TOLD);
+            courtesy.give_way(&**core.storage.clock(), logged());
         }
         Ok(())
     };

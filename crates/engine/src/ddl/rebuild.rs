@@ -26,6 +26,7 @@ use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
 use crate::dict::fulltext::{DOC_ID, doc_id_key};
 use crate::error::{Error, Result};
+use crate::online::courtesy::Courtesy;
 use crate::online::key_log::{KeyLog, Logged};
 use crate::online::packed;
 use crate::online::row_log::LogReader;
@@ -286,6 +287,11 @@ impl Rebuild {
         self.rows
     }
 
+    /// Rows that others have changed so far.
+    fn logged(&self) -> u64 {
+        self.log.as_ref().map_or(0, |log| log.log.records())
+    }
+
     fn check(&self) -> Result<()> {
         check_interrupt(self.view.shared())?;
         check_interrupt(&self.watched)
@@ -345,7 +351,8 @@ impl Rebuild {
         progress.add(self.rows);
         let entries = entries.into_iter().map(|sorter| vec![sorter]).collect();
         let check = || self.check();
-        load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &check)?;
+        let logged = || self.logged();
+        load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &check, &logged)?;
         progress.enter(Stage::Log);
         self.catch_up(core, progress, convert)
     }
@@ -418,6 +425,7 @@ impl Rebuild {
         let mut values = Values::new(self.from.columns.len());
         let mut row_id = [0; 6];
         let mut documents = Documents::of(loading.to);
+        let mut courtesy = Courtesy::default();
         while let Some(row) = cursor.next(core, &mut self.view)? {
             for column in 0..self.from.columns.len() {
                 values.read(column, |buffer| row.read_column(column, buffer))?;
@@ -441,6 +449,7 @@ impl Rebuild {
             if self.rows.is_multiple_of(TOLD) {
                 progress.add(TOLD);
                 self.check()?;
+                courtesy.give_way(&**core.storage.clock(), self.logged());
             }
         }
         progress.add(self.rows % TOLD);

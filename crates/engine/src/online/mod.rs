@@ -6,7 +6,9 @@
 //! | entries of indexes being built | [`index_log`] |
 //! | rows of a table that is written anew | [`key_log`] |
 //! | fields as bytes, temporary files | [`packed`], [`temp_file`] |
+//! | rests of those who build | [`courtesy`] |
 
+pub(crate) mod courtesy;
 pub(crate) mod index_log;
 pub(crate) mod key_log;
 pub(crate) mod packed;
