@@ -293,3 +293,53 @@ fn copies_are_taken_in_here() {
     let (code, out, err) = vaquita(&[&"check", &data]);
     assert_eq!((code, &*err), (0, ""), "{out}");
 }
+
+/// In a folder of that server that was taken over: it finds the rows there afterwards.
+#[test]
+fn a_table_of_mysql_is_discarded_and_imported_here() {
+    let scratch = Scratch::new("imported-there");
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    let dir = theirs.datadir().to_owned();
+    let filled = "insert into d.t (i, n, v) values (1, 1.5, 'Ä'), (2, null, repeat('Ä', 60)), (3, -7, '')";
+    theirs
+        .sql(&format!(
+            "create database d default character set utf8; create table d.t ({COLUMNS}) engine=innodb; {filled};
+             create table d.other like d.t; insert into d.other select * from d.t where id > 1; flush tables d.t for export"
+        ))
+        .unwrap();
+    // The session has ended, and the file is whole all the same.
+    theirs.shutdown().unwrap();
+    let copy = scratch.0.join("t.ibd");
+    fs::copy(dir.join("d/t.ibd"), &copy).unwrap();
+
+    let mut ours = Vaquita::start(
+        Path::new(env!("CARGO_BIN_EXE_vaquita")),
+        &dir,
+        &["--take-over", "--skip-grant-tables"],
+    )
+    .unwrap();
+    ours.sql("delete from d.t; alter table d.t discard tablespace; alter table d.other discard tablespace")
+        .unwrap();
+    for table in ["t", "other"] {
+        fs::copy(&copy, dir.join(format!("d/{table}.ibd"))).unwrap();
+        ours.sql(&format!("alter table d.{table} import tablespace")).unwrap();
+    }
+    let wanted = "1\tÄ\n3\t\n";
+    assert_eq!(ours.sql("select id, v from d.t where id <> 2").unwrap(), wanted);
+    ours.sql("insert into d.other (i) values (9)").unwrap();
+    ours.stop().unwrap();
+    assert_eq!(vaquita(&[&"check", &dir.display().to_string()]).0, 0);
+
+    theirs.start_again().unwrap();
+    let found = theirs.rows("select id, v from d.t where id <> 2; select count(*), max(i) from d.other; check table d.t, d.other").unwrap();
+    assert_eq!(
+        found,
+        [
+            vec!["1", "Ä"],
+            vec!["3", ""],
+            vec!["4", "9"],
+            vec!["d.t", "check", "status", "OK"],
+            vec!["d.other", "check", "status", "OK"]
+        ]
+    );
+}

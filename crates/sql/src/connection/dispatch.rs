@@ -256,12 +256,20 @@ impl Connection {
     }
 
     /// A MySQL server goes by its `.frm` files, which are not written here: a definition of a table that one of them holds is not
-    /// changed. Those of views have been read once and for all.
+    /// changed. Those of views have been read once and for all; what changes nothing but the tablespace is none of it.
     ///
     /// # Errors
     /// 1235 names the table.
     fn check_server_files(&self, stmt: &Stmt<'_>, wanted: &[Wanted]) -> SqlResult<()> {
-        if matches!(stmt, Stmt::Maintain(_) | Stmt::Truncate(_)) {
+        let keeps_definition = match stmt {
+            Stmt::Maintain(_) | Stmt::Truncate(_) => true,
+            Stmt::AlterTable(alter) => matches!(
+                alter.actions,
+                [ast::AlterAction::DiscardTablespace | ast::AlterAction::ImportTablespace]
+            ),
+            _ => false,
+        };
+        if keeps_definition {
             return Ok(());
         }
         let core = self.db.engine.core();

@@ -141,7 +141,10 @@ impl Connection {
                 affected_rows: outcome.affected_rows,
                 insert_id: outcome.insert_id,
                 warnings: u16::try_from(self.state.warnings.new_count()).unwrap_or(u16::MAX),
-                status: self.status_flags() | self.work_flags(Instant::now()) | outcome.status | flag::MORE_RESULTS,
+                status: self.status_flags()
+                    | self.work_flags(Instant::now())
+                    | outcome.status
+                    | flag::MORE_RESULTS,
                 info: outcome.info,
                 ..Completion::default()
             })?;
