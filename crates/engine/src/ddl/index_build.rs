@@ -21,7 +21,7 @@
 use super::alteration::{Alteration, forget_options};
 use super::change::{self, Change};
 use super::gather::Gathering;
-use super::load::load_all;
+use super::load::{Others, load_all};
 use super::log::{self, Entry};
 use super::sort::Sorter;
 use super::{IndexSpec, check, definition};
@@ -220,7 +220,8 @@ impl IndexBuild {
         progress.enter(Stage::Load);
         let check = || self.check();
         let logged = || self.logs.as_ref().map_or(0, |logs| logs.records());
-        load_all(core, &self.table, &self.indexes, sorters, self.trx_id, progress, &check, &logged)?;
+        let others = Others { check: &check, logged: &logged };
+        load_all(core, &self.table, &self.indexes, sorters, self.trx_id, progress, &others)?;
         progress.enter(Stage::Log);
         self.catch_up(core, progress)
     }

@@ -24,12 +24,18 @@ pub(super) fn of_rows<'c>(core: &'c Core, to: &'c Table) -> BulkBuilder<'c> {
     BulkBuilder::new(&to.clustered().tree, &core.storage, FILL).of_new_file()
 }
 
+/// What a thread that builds looks at again and again.
+pub(super) struct Others<'o> {
+    /// Fails when the build is to end.
+    pub(super) check: &'o (dyn Fn() -> Result<()> + Sync),
+    /// How many changes others have logged so far.
+    pub(super) logged: &'o (dyn Fn() -> u64 + Sync),
+}
+
 /// Makes the trees of indexes, of whose entries each has some sorters.
 ///
 /// # Errors
-/// Duplicates, no space, errors of pages and files; those of `check`, which is asked again and again, as `logged` is for the
-/// number of changes that others have logged.
-#[allow(clippy::too_many_arguments)]
+/// Duplicates, no space, errors of pages and files; those of `others.check`.
 pub(super) fn load_all(
     core: &Core,
     table: &Table,
@@ -37,11 +43,10 @@ pub(super) fn load_all(
     sorters: Vec<Vec<Sorter<'_>>>,
     trx_id: TrxId,
     progress: &Progress,
-    check: &(dyn Fn() -> Result<()> + Sync),
-    logged: &(dyn Fn() -> u64 + Sync),
+    others: &Others<'_>,
 ) -> Result<()> {
     each_by_a_thread(core, indexes, sorters, |index, sorter| {
-        load(core, table, index, sorter, trx_id, progress, check, logged)
+        load(core, table, index, sorter, trx_id, progress, others)
     })
 }
 
@@ -83,7 +88,6 @@ pub(super) fn each_by_a_thread<'s, T: Sync>(
 }
 
 /// Makes a tree of sorted entries.
-#[allow(clippy::too_many_arguments)]
 fn load(
     core: &Core,
     table: &Table,
@@ -91,8 +95,7 @@ fn load(
     sorter: Sorter<'_>,
     trx_id: TrxId,
     progress: &Progress,
-    check: &dyn Fn() -> Result<()>,
-    logged: &dyn Fn() -> u64,
+    others: &Others<'_>,
 ) -> Result<()> {
     let mut courtesy = Courtesy::default();
     let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
@@ -113,11 +116,11 @@ fn load(
         builder.push(&Tuple::new(fields))?;
         if builder.records().is_multiple_of(TOLD) {
             progress.add(TOLD);
-            courtesy.give_way(&**core.storage.clock(), logged());
+            courtesy.give_way(&**core.storage.clock(), (others.logged)());
         }
         Ok(())
     };
-    sorter.finish(check, each)?;
+    sorter.finish(others.check, each)?;
     progress.add(builder.records() % TOLD);
     builder.finish()?;
     Ok(())

@@ -20,7 +20,7 @@
 //! The new table has a temporary name: it is dropped when the folder is opened again.
 
 use super::handoff::{Giver, handoff};
-use super::load::{TOLD, load_all, of_rows, same_key};
+use super::load::{Others, TOLD, load_all, of_rows, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
@@ -352,7 +352,8 @@ impl Rebuild {
         let entries = entries.into_iter().map(|sorter| vec![sorter]).collect();
         let check = || self.check();
         let logged = || self.logged();
-        load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &check, &logged)?;
+        let others = Others { check: &check, logged: &logged };
+        load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &others)?;
         progress.enter(Stage::Log);
         self.catch_up(core, progress, convert)
     }
