@@ -574,7 +574,7 @@ impl Programs {
             }
             _ => {
                 let kind = [Kind::Int, Kind::Text, Kind::Decimal, Kind::Date][self.below(4)];
-                format!("select {} as x;", self.value(kind, 3))
+                Self::without_conditions(format!("select {} as x;", self.value(kind, 3)))
             }
         }
     }
