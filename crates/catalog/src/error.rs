@@ -106,6 +106,7 @@ pub fn engine(e: &Error) -> SqlError {
             1273,
             format!("Unknown collation: '{collation}' of table {}, which can only be read", quoted(table)),
         ),
+        Error::SearchTooLarge => SqlError::new(188, "FTS query exceeds result cache limit"),
         Error::BadDocId(_) => SqlError::new(182, "Invalid InnoDB FTS Doc ID"),
         Error::Unmaintained { table, why } => {
             SqlError::new(1036, format!("Table '{}' is read only: {why}", crate::names::sql_name(table).1))

@@ -167,6 +167,8 @@ pub enum Error {
     /// The user's own number of a document cannot be: it is 0, below one that was committed, or far above; or the text changes and
     /// the number does not.
     BadDocId(String),
+    /// A full-text search holds more than it may.
+    SearchTooLarge,
     /// Stored rows contradict each other: damage.
     Corrupt(String),
     /// More was changed while the index of this name was built (or, by another name, the table was written anew) than the log
@@ -250,6 +252,7 @@ impl fmt::Display for Error {
             Error::UnknownCollation { table, collation } => {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
+            Error::SearchTooLarge => f.write_str("a full-text search exceeds its limit of memory"),
             Error::BadDocId(table) => write!(f, "table {table}: a FTS_DOC_ID that cannot be"),
             Error::Unmaintained { table, why } => write!(f, "table {table} can only be read: {why}"),
             Error::OnlineLogTooBig(name) => {

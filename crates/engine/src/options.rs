@@ -22,6 +22,8 @@ pub struct Live {
     pub flush_log_at_trx_commit: AtomicU8,
     pub print_all_deadlocks: AtomicBool,
     pub online_alter_log_max_size: AtomicU64,
+    /// Bytes that a full-text search may hold (`ft_result_cache_limit`).
+    pub search_limit: AtomicU64,
     /// Words that FULLTEXT indexes leave out which sessions make that have said nothing: a table, `database/table`.
     pub stopword_table: RwLock<Option<Arc<str>>>,
 }
@@ -36,6 +38,7 @@ impl Live {
             flush_log_at_trx_commit: AtomicU8::new(options.flush_log_at_trx_commit),
             print_all_deadlocks: AtomicBool::new(options.txn.print_all_deadlocks),
             online_alter_log_max_size: AtomicU64::new(options.online_alter_log_max_size),
+            search_limit: AtomicU64::new(options.fulltext.search_limit),
             stopword_table: RwLock::new(options.fulltext.stopword_table.as_deref().map(Arc::from)),
         }
     }
@@ -50,11 +53,18 @@ pub struct FullTextOptions {
     pub total_cache_size: u64,
     /// The table of stopwords of sessions without one (`ft_server_stopword_table`), `database/table`; without, the default ones.
     pub stopword_table: Option<String>,
+    /// Bytes that a search may hold (`ft_result_cache_limit`).
+    pub search_limit: u64,
 }
 
 impl Default for FullTextOptions {
     fn default() -> Self {
-        Self { cache_size: 8_000_000, total_cache_size: 640_000_000, stopword_table: None }
+        Self {
+            cache_size: 8_000_000,
+            total_cache_size: 640_000_000,
+            stopword_table: None,
+            search_limit: 2_000_000_000,
+        }
     }
 }
 

@@ -52,6 +52,16 @@ pub trait Index {
     /// Of the index.
     fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Self::Error>;
 
+    /// Told again and again how many entries of lists were read for the query, and how many documents are found so far. Who limits what
+    /// a query may hold fails.
+    ///
+    /// # Errors
+    /// Too many.
+    fn holds(&self, entries: u64, documents: usize) -> Result<(), Self::Error> {
+        let _ = (entries, documents);
+        Ok(())
+    }
+
     /// The text of a document that was found; `None` if whoever asks does not see it.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use vaquita_format::Corruption;
 use vaquita_format::collation::Collation;
 use vaquita_fts::DocId;
@@ -35,7 +36,13 @@ pub struct FullTextReader<'c> {
     /// How many documents had gone when it began.
     deletions: u64,
     documents: u64,
+    /// Bytes that a search may hold.
+    limit: u64,
 }
+
+/// What a search counts for an entry of a list that it reads, and for a document that it finds: what 5.6.24 counts, but for some
+/// hundred bytes for each word. It is more than either takes here.
+const BYTES_EACH: u64 = 64;
 
 impl<'c> FullTextReader<'c> {
     /// Opens the tables of an index of `table`, on whose name the caller has a metadata lock.
@@ -65,6 +72,7 @@ impl<'c> FullTextReader<'c> {
             seen,
             deletions,
             documents,
+            limit: core.live.search_limit.load(Ordering::Relaxed),
         })
     }
 
@@ -93,7 +101,7 @@ impl<'c> FullTextReader<'c> {
         let mut reading = self.reading.borrow_mut();
         let mut cursor = Cursor::open(table.clone(), &ReadOptions::by_index(0).columns([WORD, ILIST]))?;
         cursor.seek(&[Some(word)], seek)?;
-        let mut list = Vec::new();
+        let (mut list, mut entries) = (Vec::new(), 0);
         while let Some(row) = cursor.next(self.core, &mut reading.trx)? {
             if !row.column(0).is_some_and(&is_wanted) {
                 break;
@@ -107,8 +115,10 @@ impl<'c> FullTextReader<'c> {
             };
             let mut postings = Postings::new(&list);
             while let Some(posting) = postings.next().map_err(damaged)? {
+                entries += 1;
                 each(posting.doc, posting.count);
             }
+            self.holds(entries, 0)?;
         }
         Ok(())
     }
@@ -159,6 +169,13 @@ impl Index for FullTextReader<'_> {
             });
         }
         Ok(())
+    }
+
+    fn holds(&self, entries: u64, documents: usize) -> Result<()> {
+        match (entries + documents as u64).saturating_mul(BYTES_EACH) > self.limit {
+            true => Err(Error::SearchTooLarge),
+            false => Ok(()),
+        }
     }
 
     fn columns(&self, doc: DocId) -> Result<Option<Columns>> {

@@ -27,6 +27,8 @@ pub(super) struct Evaluation<'a, I> {
     /// The parser cuts words into pieces that are looked for as they follow each other.
     terms_are_phrases: bool,
     words: AskedWords,
+    /// Entries of lists that were read.
+    entries: u64,
 }
 
 /// The state of one group.
@@ -42,7 +44,8 @@ impl<'a, I: Index> Evaluation<'a, I> {
     /// For a query of these parts.
     pub(super) fn new(index: &'a I, mode: Mode, parts: &[Part]) -> Evaluation<'a, I> {
         let terms_are_phrases = mode == Mode::Boolean && index.analyzer().parser().cuts_terms();
-        let mut evaluation = Evaluation { index, terms_are_phrases, words: AskedWords::new(false) };
+        let mut evaluation =
+            Evaluation { index, terms_are_phrases, words: AskedWords::new(false), entries: 0 };
         let is_one_word = match parts {
             [Part::Term { sign: Sign::Optional, text, .. }] => evaluation.words_of(text).len() == 1,
             _ => false,
@@ -82,7 +85,7 @@ impl<'a, I: Index> Evaluation<'a, I> {
                 Sign::Required | Sign::Excluded => group.waiting.push(part),
                 sign => {
                     if let Some(hits) = self.part(part)? {
-                        group.apply(sign, hits);
+                        self.apply(&mut group, sign, hits)?;
                     }
                 }
             }
@@ -101,7 +104,7 @@ impl<'a, I: Index> Evaluation<'a, I> {
                     continue;
                 }
                 if let Some(hits) = self.part(part)? {
-                    group.apply(sign, hits);
+                    self.apply(group, sign, hits)?;
                 }
             }
         }
@@ -143,6 +146,11 @@ impl<'a, I: Index> Evaluation<'a, I> {
         words
     }
 
+    fn apply(&self, group: &mut Group<'_>, sign: Sign, hits: Found) -> Result<(), I::Error> {
+        group.apply(sign, hits);
+        self.index.holds(self.entries, group.found.0.len())
+    }
+
     /// A word takes effect, unless it cannot have one: then it is not asked for, and its documents count once less.
     fn word_of_group(
         &mut self,
@@ -153,13 +161,14 @@ impl<'a, I: Index> Evaluation<'a, I> {
     ) -> Result<(), I::Error> {
         if !group.is_beyond(sign) {
             let hits = self.word(word, is_prefix)?;
-            group.apply(sign, hits);
+            self.apply(group, sign, hits)?;
         }
         Ok(())
     }
 
     fn word(&mut self, word: &[u8], is_prefix: bool) -> Result<Found, I::Error> {
         let (number, documents) = self.words.ask(self.index, word, is_prefix)?;
+        self.entries += documents.len() as u64;
         let same = documents.chunk_by(|a, b| a == b);
         Ok(Found(same.map(|docs| (docs[0], Hit::of(number, docs.len()))).collect()))
     }

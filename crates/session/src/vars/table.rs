@@ -177,7 +177,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("innodb_ft_max_token_size", Global, Fixed, uint(10, 84, 1), "84", Works),
     v("innodb_ft_min_token_size", Global, Fixed, uint(0, 16, 1), "3", Works),
     v("innodb_ft_num_word_optimize", Global, Live, uint(1000, 10000, 1), "2000", Works),
-    v("innodb_ft_result_cache_limit", Global, Live, uint(1000000, 4294967295, 1), "2000000000", Tuning),
+    v("innodb_ft_result_cache_limit", Global, Live, uint(1000000, 4294967295, 1), "2000000000", Works),
     v("innodb_ft_server_stopword_table", Global, Live, Kind::Text, "\0", Works),
     v("innodb_ft_sort_pll_degree", Global, Fixed, uint(0, MAX, 1), "2", Tuning),
     v("innodb_ft_total_cache_size", Global, Fixed, uint(0, MAX, 1), "640000000", Works),

@@ -121,6 +121,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("innodb_ft_max_token_size", "../../vaquita/tests/fulltext_folders.rs", "words_are_as_long_as_it_is_said"),
     ("innodb_ft_min_token_size", "../../vaquita/tests/fulltext_folders.rs", "words_are_as_long_as_it_is_said"),
     ("innodb_ft_num_word_optimize", "../../vaquita/tests/fulltext_writes.rs", "optimize_goes_on_where_it_stopped"),
+    ("innodb_ft_result_cache_limit", "variables/values.rs", "searches_hold_no_more_than_is_said"),
     ("innodb_ft_server_stopword_table", "variables/values.rs", "indexes_leave_out_the_words_that_are_said"),
     ("innodb_ft_total_cache_size", "../../vaquita/tests/fulltext_writes.rs", "the_server_finds_what_was_written_here"),
     ("innodb_ft_user_stopword_table", "variables/values.rs", "indexes_leave_out_the_words_that_are_said"),

@@ -50,6 +50,36 @@ fn indexes_leave_out_the_words_that_are_said() {
     index(&mut c, "set innodb_ft_enable_stopword = 0", "1,2,3");
 }
 
+/// 64 bytes for an entry of a list and 64 for a document, as 5.6.24 counts: 8192 of each are 1048576. In boolean mode it ends there.
+#[test]
+fn searches_hold_no_more_than_is_said() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(
+        &mut c,
+        "create database d; use d; create table t (id int auto_increment primary key, a varchar(20), fulltext (a))",
+    );
+    run(&mut c, "create table n (n int); insert into n values (1), (2), (3), (4), (5), (6), (7), (8)");
+    run(
+        &mut c,
+        "insert into t (a) select if(y.n = 1, 'apple pear', 'apple plum') from n x, n y, n z, n v, (select 1 union select 2) w",
+    );
+    for (limit, query, answer) in [
+        (1_000_000, "'apple'", "188 FTS query exceeds result cache limit"),
+        (1_000_000, "'plum'", "7168"),
+        (1_048_576, "'apple'", "8192"),
+        // Those with both words are found once.
+        (1_048_576, "'apple pear'", "188 FTS query exceeds result cache limit"),
+        (1_114_112, "'apple pear'", "8192"),
+        (1_048_576, "'+apple +(pear plum)' in boolean mode", "188 FTS query exceeds result cache limit"),
+        (1_048_576, "'+pear -plum' in boolean mode", "1024"),
+    ] {
+        run(&mut c, &format!("set global innodb_ft_result_cache_limit = {limit}"));
+        let found = run(&mut c, &format!("select count(*) from t where match (a) against ({query})"));
+        assert_eq!(found, answer, "{limit} {query}");
+    }
+}
+
 /// Answers of MySQL 5.6.24.
 #[test]
 fn texts_are_encrypted_as_it_is_said() {
