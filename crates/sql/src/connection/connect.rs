@@ -128,7 +128,7 @@ impl Connection {
             statement_start: Instant::now(),
             waited_before: 0,
             statement_end: Instant::now(),
-            status_due: Instant::now(),
+            status_due: Instant::now() + super::run::STATUS_EVERY,
             kind: Com::Other,
             state_changed: false,
             is_insider: false,

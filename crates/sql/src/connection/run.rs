@@ -21,7 +21,7 @@ pub(super) fn log_table_locked() -> SqlError {
 }
 
 /// How often a session adds its counters to the folder's.
-const STATUS_EVERY: Duration = Duration::from_millis(500);
+pub(super) const STATUS_EVERY: Duration = Duration::from_millis(500);
 
 impl Connection {
     /// Adds the session's counters to the folder's.
