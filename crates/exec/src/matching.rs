@@ -125,7 +125,7 @@ impl Consumer for Immediate<'_, '_> {
     fn row(&mut self, exec: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
         if self.limit.shows() {
             let slot = usize::from(self.plan.targets[0].slot);
-            (self.each)(cx, &Matched { keys: &exec.keys[slot..=slot], row })?;
+            (self.each)(cx, &Matched { keys: &exec.keys()[slot..=slot], row })?;
         }
         Ok(if self.limit.is_over() { Flow::Stop } else { Flow::Go })
     }
@@ -160,7 +160,7 @@ impl Consumer for Collected<'_> {
         }
         self.body.clear();
         for target in &self.plan.targets {
-            push_row_key(exec.keys[usize::from(target.slot)].as_ref(), &mut self.body);
+            push_row_key(exec.keys()[usize::from(target.slot)].as_ref(), &mut self.body);
         }
         for &(slot, column) in &self.columns {
             push_value(&crate::query::column(row, slot, column, cx)?, &mut self.body);

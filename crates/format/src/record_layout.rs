@@ -86,8 +86,9 @@ pub struct RecLayout {
     comp: bool,
     n_node_key: u16,
     n_nullable: u16,
-    n_const: u16,
     fields: Box<[FieldLayout]>,
+    /// Where the fields of constant place end, from the origin on.
+    const_ends: Box<[u32]>,
     versions: Option<Arc<Versions>>,
 }
 
@@ -130,7 +131,7 @@ impl RecLayout {
             return Err(Corruption::new("field count of an index", detail));
         }
         let n_nullable = fields.iter().filter(|f| f.nullable && f.is_in(0)).count() as u16;
-        let mut n_const = 0;
+        let mut const_ends = Vec::new();
         let mut offset = 0u32;
         for f in &mut fields {
             if offset >= u32::from(NO_OFFSET) {
@@ -141,10 +142,16 @@ impl RecLayout {
                 break;
             }
             offset += u32::from(f.fixed_len);
-            n_const += 1;
+            const_ends.push(offset);
         }
-        let fields = fields.into();
-        Ok(Self { comp, n_node_key: n_node_key as u16, n_nullable, n_const, fields, versions: None })
+        Ok(Self {
+            comp,
+            n_node_key: n_node_key as u16,
+            n_nullable,
+            fields: fields.into(),
+            const_ends: const_ends.into(),
+            versions: None,
+        })
     }
 
     /// The same for a table whose rows have versions up to `current`. `defaults`: for each field what records have from before it
@@ -170,7 +177,14 @@ impl RecLayout {
 
     /// The layout of REDUNDANT records as recovery knows it: nothing, as these describe themselves.
     pub fn redundant() -> Self {
-        Self { comp: false, n_node_key: 0, n_nullable: 0, n_const: 0, fields: Box::new([]), versions: None }
+        Self {
+            comp: false,
+            n_node_key: 0,
+            n_nullable: 0,
+            fields: Box::default(),
+            const_ends: Box::default(),
+            versions: None,
+        }
     }
 
     /// The same for an index with more nullable fields than these: node pointers hold the key fields, but the null
@@ -248,7 +262,13 @@ impl RecLayout {
     /// Leading fields that are NOT NULL and of fixed length.
     #[inline]
     pub fn n_const(&self) -> usize {
-        usize::from(self.n_const)
+        self.const_ends.len()
+    }
+
+    /// Where the fields of constant place end, from the origin on.
+    #[inline]
+    pub(crate) fn const_ends(&self) -> &[u32] {
+        &self.const_ends
     }
 }
 

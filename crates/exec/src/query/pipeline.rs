@@ -37,18 +37,11 @@ pub(super) fn run_block(
     let mut tail = Tail {
         block,
         windows: block.windows.as_ref().map(|plan| Box::new(Windows::new(block, plan, cx))),
-        distinct: block
-            .distinct
-            .then(|| Distinct::new(cx.state.vars.tmp_memory(), cx.state.vars.sort_room())),
-        sorter: sorted
-            .then(|| Sorter::new(cx.state.vars.sort_room(), limit.first().filter(|_| !block.distinct))),
+        gather: (sorted || block.distinct).then(|| Box::new(Gather::new(block, sorted, limit, cx))),
         limit,
         out,
         nulled: usize::MAX,
         base: &base,
-        key: Vec::new(),
-        body: Vec::new(),
-        late: (sorted && assigns_in_order(block)).then(|| group::used_columns(block)),
     };
     if block.group.is_some() {
         group::run(block, possible, in_place, cx, &base, &mut tail)?;
@@ -98,18 +91,187 @@ pub(super) struct Tail<'p, 'o> {
     pub(super) block: &'p BlockPlan,
     /// Takes the rows first.
     windows: Option<Box<Windows<'p>>>,
-    distinct: Option<Distinct>,
-    sorter: Option<Sorter>,
+    /// Where rows are not given as they come. Apart, so that those of most blocks pass by little.
+    gather: Option<Box<Gather>>,
     limit: Limit,
     pub(super) out: &'o mut dyn Output,
     /// Of a ROLLUP's row: group keys from this one on are NULL.
     pub(super) nulled: usize,
     /// The row of the block around it.
     base: &'o Row<'o>,
+}
+
+/// What DISTINCT and ORDER BY keep of the rows of a block.
+struct Gather {
+    distinct: Option<Distinct>,
+    sorter: Option<Sorter>,
     key: Vec<u8>,
     body: Vec<u8>,
     /// The select list is evaluated when the rows are sorted: these columns are kept for it.
     late: Option<Vec<(usize, usize)>>,
+}
+
+impl Gather {
+    fn new(block: &BlockPlan, sorted: bool, limit: Limit, cx: &EvalCx<'_>) -> Gather {
+        let vars = &cx.state.vars;
+        Gather {
+            distinct: block.distinct.then(|| Distinct::new(vars.tmp_memory(), vars.sort_room())),
+            sorter: sorted.then(|| Sorter::new(vars.sort_room(), limit.first().filter(|_| !block.distinct))),
+            key: Vec::new(),
+            body: Vec::new(),
+            late: (sorted && assigns_in_order(block)).then(|| group::used_columns(block)),
+        }
+    }
+
+    /// Whether a row of these values came before.
+    fn came(&mut self, block: &BlockPlan, values: &[Value<'_>]) -> Came {
+        let types = block.items.iter().map(|item| order_of(item.ty()));
+        self.distinct.as_mut().map_or(Came::First, |distinct| distinct.take(values, types))
+    }
+
+    /// Keeps a row of which it is not known yet whether it is new, with the key it will be sorted by.
+    fn put_off(&mut self, key: &[u8], values: &[Value<'_>]) -> Flow {
+        let Some(distinct) = &mut self.distinct else { return Flow::Go };
+        self.body.clear();
+        self.body.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.body.extend_from_slice(key);
+        values.iter().for_each(|value| push_value(value, &mut self.body));
+        distinct.push_late(&self.body);
+        if distinct.is_full() { Flow::Pause } else { Flow::Go }
+    }
+
+    fn relieve(&mut self) -> SqlResult<()> {
+        if let Some(distinct) = &mut self.distinct {
+            distinct.relieve()?;
+        }
+        match &mut self.sorter {
+            Some(sorter) => sorter.relieve(),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps a row with what it is sorted by, if it is wanted. Whether it counts.
+    fn sort_row(
+        &mut self,
+        block: &BlockPlan,
+        nulled: usize,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<(Flow, bool)> {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        let done = self.sort_by(&mut key, block, nulled, cx, row);
+        self.key = key;
+        done
+    }
+
+    fn sort_by(
+        &mut self,
+        key: &mut Vec<u8>,
+        block: &BlockPlan,
+        nulled: usize,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<(Flow, bool)> {
+        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
+        let selective = self.sorter.as_ref().is_some_and(Sorter::is_selective);
+        if self.distinct.is_some() || !selective && self.late.is_none() {
+            evaluate(block, nulled, cx, row, &mut values)?;
+        }
+        let came = if self.distinct.is_some() { self.came(block, &values) } else { Came::First };
+        if came == Came::Again {
+            return Ok((Flow::Go, false));
+        }
+        self.push_sort_key(key, block, nulled, &values, cx, row)?;
+        if came == Came::Late {
+            return Ok((self.put_off(key, &values), false));
+        }
+        let Some(sorter) = self.sorter.as_mut().filter(|sorter| sorter.wants(key)) else {
+            return Ok((Flow::Go, true));
+        };
+        self.body.clear();
+        if let Some(columns) = &self.late {
+            for &(slot, column) in columns {
+                push_value(&super::column(row, slot, column, cx)?, &mut self.body);
+            }
+        } else {
+            if values.is_empty() {
+                evaluate(block, nulled, cx, row, &mut values)?;
+            }
+            for value in &values {
+                push_value(value, &mut self.body);
+            }
+        }
+        sorter.push(key, &self.body);
+        Ok((if sorter.is_full() { Flow::Pause } else { Flow::Go }, true))
+    }
+
+    /// What a row is sorted by; `values`: its select list, where it is there.
+    fn push_sort_key(
+        &self,
+        key: &mut Vec<u8>,
+        block: &BlockPlan,
+        nulled: usize,
+        values: &[Value<'_>],
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+    ) -> SqlResult<()> {
+        for (nth, part) in block.order.iter().enumerate() {
+            // The key that was made to know the row by serves to sort it.
+            if let (Some(distinct), SortValue::Item(at)) = (&self.distinct, &part.value)
+                && block.items.get(*at).is_some_and(|item| order_of(item.ty()) == part.how)
+            {
+                let start = key.len();
+                key.extend_from_slice(distinct.key_of(*at));
+                if part.descending {
+                    invert(&mut key[start..]);
+                }
+                continue;
+            }
+            let value = match &part.value {
+                SortValue::Item(at) => match values.get(*at) {
+                    Some(value) => value.borrowed(),
+                    None => match block.items.get(*at) {
+                        Some(_) if is_rolled_up(block, |g| &g.rollup_items, *at, nulled) => Value::Null,
+                        Some(item) => item.eval(cx, row)?,
+                        None => Value::Null,
+                    },
+                },
+                SortValue::Expr(_) if is_rolled_up(block, |g| &g.rollup_order, nth, nulled) => Value::Null,
+                SortValue::Expr(expr) => expr.eval(cx, row)?,
+            };
+            push_key(part.how, &value, part.descending, key);
+        }
+        Ok(())
+    }
+
+    /// Gives the late rows of DISTINCT that are new, or keeps them to be sorted.
+    fn finish_distinct(
+        &mut self,
+        limit: &mut Limit,
+        cx: &mut EvalCx<'_>,
+        out: &mut dyn Output,
+    ) -> SqlResult<()> {
+        let Gather { distinct: Some(distinct), sorter, .. } = self else { return Ok(()) };
+        let late = distinct.finish(|body| {
+            cx.state.poll()?;
+            let Some((len, rest)) = body.split_first_chunk::<4>() else { return Ok(true) };
+            let (key, body) = rest.split_at(rest.len().min(u32::from_le_bytes(*len) as usize));
+            match sorter {
+                Some(sorter) => {
+                    limit.seen += 1;
+                    sorter.push_and_spill(key, body)?;
+                    Ok(true)
+                }
+                None => {
+                    let values: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
+                    give(&values, limit, cx, out)
+                }
+            }
+        })?;
+        cx.state.note_spill(late > 0, distinct.memory());
+        Ok(())
+    }
 }
 
 impl Consumer for Tail<'_, '_> {
@@ -133,12 +295,12 @@ impl Tail<'_, '_> {
             self.windows = Some(windows);
             return done;
         }
-        if let Some(distinct) = &mut self.distinct {
-            distinct.relieve()?;
-        }
-        match &mut self.sorter {
-            Some(sorter) => sorter.relieve(),
-            None => self.out.pause(cx),
+        match &mut self.gather {
+            Some(gather) if gather.sorter.is_some() => gather.relieve(),
+            gather => {
+                gather.as_mut().map_or(Ok(()), |gather| gather.relieve())?;
+                self.out.pause(cx)
+            }
         }
     }
 
@@ -158,20 +320,28 @@ impl Tail<'_, '_> {
     /// A row with the results of its window functions, if there are any.
     #[inline]
     fn go_on(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
-        if self.sorter.is_some() {
-            return self.sort_row(cx, row);
+        if self.gather.is_some() {
+            return self.gather_row(cx, row);
         }
-        if self.distinct.is_none() {
-            let shown = self.limit.shows();
-            let flow = if shown { self.put(cx, row)? } else { Flow::Go };
-            return Ok(if self.limit.is_over() { Flow::Stop } else { flow });
+        let flow = if self.limit.shows() { self.put(cx, row)? } else { Flow::Go };
+        Ok(if self.limit.is_over() { Flow::Stop } else { flow })
+    }
+
+    // Apart from what most blocks do, which is short then.
+    #[inline(never)]
+    fn gather_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        let Some(gather) = &mut self.gather else { return Ok(Flow::Go) };
+        if gather.sorter.is_some() {
+            let (flow, counts) = gather.sort_row(self.block, self.nulled, cx, row)?;
+            self.limit.seen += u64::from(counts);
+            return Ok(flow);
         }
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
-        self.evaluate(cx, row, &mut values)?;
-        match self.came(&values) {
+        evaluate(self.block, self.nulled, cx, row, &mut values)?;
+        match gather.came(self.block, &values) {
             Came::First => {}
             Came::Again => return Ok(Flow::Go),
-            Came::Late => return Ok(self.put_off(&[], &values)),
+            Came::Late => return Ok(gather.put_off(&[], &values)),
         }
         let flow = if self.limit.shows() { self.out.row(cx, &values)? } else { Flow::Go };
         Ok(if self.limit.is_over() { Flow::Stop } else { flow })
@@ -192,139 +362,8 @@ impl Tail<'_, '_> {
     #[inline]
     fn put(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
         let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
-        self.evaluate(cx, row, &mut values)?;
+        evaluate(self.block, self.nulled, cx, row, &mut values)?;
         self.out.row(cx, &values)
-    }
-
-    #[inline]
-    fn evaluate<'v>(
-        &self,
-        cx: &mut EvalCx<'_>,
-        row: &'v Row<'v>,
-        values: &mut SmallVec<[Value<'v>; 8]>,
-    ) -> SqlResult<()>
-    where
-        Self: 'v,
-    {
-        let block: &BlockPlan = self.block;
-        evaluate(block, self.nulled, cx, row, values)
-    }
-
-    fn came(&mut self, values: &[Value<'_>]) -> Came {
-        let types = self.block.items.iter().map(|item| order_of(item.ty()));
-        self.distinct.as_mut().map_or(Came::First, |distinct| distinct.take(values, types))
-    }
-
-    /// Keeps a row of which it is not known yet whether it is new, with the key it will be sorted by.
-    fn put_off(&mut self, key: &[u8], values: &[Value<'_>]) -> Flow {
-        let Some(distinct) = &mut self.distinct else { return Flow::Go };
-        self.body.clear();
-        self.body.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        self.body.extend_from_slice(key);
-        values.iter().for_each(|value| push_value(value, &mut self.body));
-        distinct.push_late(&self.body);
-        if distinct.is_full() { Flow::Pause } else { Flow::Go }
-    }
-
-    fn sort_row(&mut self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
-        let block = self.block;
-        let mut key = std::mem::take(&mut self.key);
-        key.clear();
-        let mut values: SmallVec<[Value<'_>; 8]> = SmallVec::new();
-        let selective = self.sorter.as_ref().is_some_and(Sorter::is_selective);
-        if self.distinct.is_some() || !selective && self.late.is_none() {
-            evaluate(block, self.nulled, cx, row, &mut values)?;
-        }
-        let mut came = Came::First;
-        if self.distinct.is_some() {
-            came = self.came(&values);
-            if came == Came::Again {
-                self.key = key;
-                return Ok(Flow::Go);
-            }
-        }
-        for (nth, part) in block.order.iter().enumerate() {
-            // The key that was made to know the row by serves to sort it.
-            if let (Some(distinct), SortValue::Item(at)) = (&self.distinct, &part.value)
-                && block.items.get(*at).is_some_and(|item| order_of(item.ty()) == part.how)
-            {
-                let start = key.len();
-                key.extend_from_slice(distinct.key_of(*at));
-                if part.descending {
-                    invert(&mut key[start..]);
-                }
-                continue;
-            }
-            let value = match &part.value {
-                SortValue::Item(at) => match values.get(*at) {
-                    Some(value) => value.borrowed(),
-                    None => match block.items.get(*at) {
-                        Some(_) if is_rolled_up(block, |g| &g.rollup_items, *at, self.nulled) => Value::Null,
-                        Some(item) => item.eval(cx, row)?,
-                        None => Value::Null,
-                    },
-                },
-                SortValue::Expr(_) if is_rolled_up(block, |g| &g.rollup_order, nth, self.nulled) => {
-                    Value::Null
-                }
-                SortValue::Expr(expr) => expr.eval(cx, row)?,
-            };
-            push_key(part.how, &value, part.descending, &mut key);
-        }
-        if came == Came::Late {
-            let flow = self.put_off(&key, &values);
-            self.key = key;
-            return Ok(flow);
-        }
-        self.limit.seen += 1;
-        let mut flow = Flow::Go;
-        let wanted = self.sorter.as_ref().is_some_and(|s| s.wants(&key));
-        if wanted {
-            self.body.clear();
-            if let Some(columns) = &self.late {
-                for &(slot, column) in columns {
-                    push_value(&super::column(row, slot, column, cx)?, &mut self.body);
-                }
-            } else {
-                if values.is_empty() {
-                    evaluate(block, self.nulled, cx, row, &mut values)?;
-                }
-                for value in &values {
-                    push_value(value, &mut self.body);
-                }
-            }
-            if let Some(sorter) = &mut self.sorter {
-                sorter.push(&key, &self.body);
-                if sorter.is_full() {
-                    flow = Flow::Pause;
-                }
-            }
-        }
-        self.key = key;
-        Ok(flow)
-    }
-
-    /// Gives the late rows of DISTINCT that are new.
-    fn finish_distinct(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        let Tail { distinct: Some(distinct), sorter, limit, out, .. } = self else { return Ok(()) };
-        let late = distinct.finish(|body| {
-            cx.state.poll()?;
-            let Some((len, rest)) = body.split_first_chunk::<4>() else { return Ok(true) };
-            let (key, body) = rest.split_at(rest.len().min(u32::from_le_bytes(*len) as usize));
-            match sorter {
-                Some(sorter) => {
-                    limit.seen += 1;
-                    sorter.push_and_spill(key, body)?;
-                    Ok(true)
-                }
-                None => {
-                    let values: SmallVec<[Value<'_>; 8]> = Values::new(body).collect();
-                    give(&values, limit, cx, &mut **out)
-                }
-            }
-        })?;
-        cx.state.note_spill(late > 0, distinct.memory());
-        Ok(())
     }
 
     /// All rows have come: those that were sorted are given. The number of rows.
@@ -333,8 +372,10 @@ impl Tail<'_, '_> {
         if let Some(windows) = self.windows.take() {
             windows.finish(cx, base, &mut |cx, row, nulled| self.go_on_unlatched(cx, row, nulled))?;
         }
-        self.finish_distinct(cx)?;
-        let Tail { block, sorter, mut limit, out, late, .. } = self;
+        let Tail { block, gather, mut limit, out, .. } = self;
+        let Some(mut gather) = gather else { return Ok(limit.seen) };
+        gather.finish_distinct(&mut limit, cx, out)?;
+        let Gather { sorter, late, .. } = *gather;
         let Some(sorter) = sorter else { return Ok(limit.seen) };
         let came = limit.seen;
         limit.seen = 0;
@@ -399,6 +440,12 @@ fn evaluate<'v>(
     row: &'v Row<'v>,
     values: &mut SmallVec<[Value<'v>; 8]>,
 ) -> SqlResult<()> {
+    if nulled == usize::MAX {
+        for item in &block.items {
+            values.push(item.eval(cx, row)?);
+        }
+        return Ok(());
+    }
     for (i, item) in block.items.iter().enumerate() {
         if is_rolled_up(block, |g| &g.rollup_items, i, nulled) {
             values.push(Value::Null);

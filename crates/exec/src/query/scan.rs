@@ -53,7 +53,9 @@ pub(crate) struct Reader {
 /// What executions of a block use one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
+    /// By slot. One that reads is not in its place.
     readers: Vec<Option<Box<Reader>>>,
+    /// Keys of the present rows, by slot, where `want_keys` asks for them.
     keys: Vec<Option<RowKey>>,
     want_keys: Vec<bool>,
 }
@@ -61,15 +63,9 @@ pub(crate) struct Workspace {
 /// One execution of the reading part of a block.
 pub(crate) struct Exec<'p> {
     block: &'p BlockPlan,
-    /// By slot. One that reads is not in its place.
-    readers: Vec<Option<Box<Reader>>>,
     /// Rows may be looked at in place.
     in_place: bool,
-    /// Keys of the present rows, by slot, where `want_keys` asks for them.
-    pub(crate) keys: Vec<Option<RowKey>>,
-    want_keys: Vec<bool>,
-    /// What the readers came in and go back in.
-    empty: Box<Workspace>,
+    workspace: Box<Workspace>,
     /// Rows are read to be changed.
     pub(crate) to_change: ToChange,
 }
@@ -91,27 +87,22 @@ impl<'p> Exec<'p> {
             reader.ready = false;
             reader.kept = None;
         }
-        Exec {
-            block,
-            readers: std::mem::take(&mut workspace.readers),
-            in_place: in_place && !block.has_subquery,
-            keys: std::mem::take(&mut workspace.keys),
-            want_keys: std::mem::take(&mut workspace.want_keys),
-            empty: workspace,
-            to_change: ToChange::default(),
-        }
+        Exec { block, in_place: in_place && !block.has_subquery, workspace, to_change: ToChange::default() }
+    }
+
+    /// Keys of the present rows, by slot, where [`Exec::want_keys`] asked for them.
+    pub(crate) fn keys(&self) -> &[Option<RowKey>] {
+        &self.workspace.keys
     }
 
     /// Leaves to the session's next execution of the block what it can use again.
-    pub(crate) fn leave(self, state: &mut SessionState) {
-        let mut workspace = self.empty;
-        *workspace = Workspace { readers: self.readers, keys: self.keys, want_keys: self.want_keys };
+    pub(crate) fn leave(mut self, state: &mut SessionState) {
         let mut bytes = size_of::<Workspace>();
-        for reader in workspace.readers.iter_mut().flatten() {
+        for reader in self.workspace.readers.iter_mut().flatten() {
             reader.kept = None;
             bytes += size_of::<Reader>() + reader.cursor.as_ref().map_or(0, Cursor::memory);
         }
-        state.workspaces.give(self.block.id, bytes, workspace);
+        state.workspaces.give(self.block.id, bytes, self.workspace);
     }
 
     /// All joined rows.
@@ -130,10 +121,11 @@ impl<'p> Exec<'p> {
     /// The keys of the rows of these slots are wanted.
     pub(crate) fn want_keys(&mut self, slots: impl Iterator<Item = usize>) {
         let reads = self.block.reads.len();
-        self.keys.resize(reads, None);
-        self.want_keys.clear();
-        self.want_keys.resize(reads, false);
-        slots.for_each(|slot| self.want_keys[slot] = true);
+        let Workspace { keys, want_keys, .. } = &mut *self.workspace;
+        keys.resize(reads, None);
+        want_keys.clear();
+        want_keys.resize(reads, false);
+        slots.for_each(|slot| want_keys[slot] = true);
     }
 
     /// Joins by the steps that are left. `last`: nothing but `next` follows them.
@@ -156,10 +148,10 @@ impl<'p> Exec<'p> {
             }
             Some((Step::Table { slot, filter, covered }, rest)) => {
                 let in_place = self.in_place && last && rest.is_empty();
-                let mut reader = self.readers[*slot].take().unwrap_or_default();
+                let mut reader = self.workspace.readers[*slot].take().unwrap_or_default();
                 let at = At { slot: *slot, filter, covered: *covered, implied: &[], rest, last, in_place };
                 let flow = self.table(&mut reader, &at, cx, row, next);
-                self.readers[*slot] = Some(reader);
+                self.workspace.readers[*slot] = Some(reader);
                 flow
             }
             Some((Step::Outer { steps, slots, before, filter }, rest)) => {
@@ -174,7 +166,7 @@ impl<'p> Exec<'p> {
                 let mut tables: Tables<'_> = row.tables.iter().copied().collect();
                 for &slot in slots {
                     tables[slot] = TableRow::Null;
-                    if let Some(key) = self.keys.get_mut(slot) {
+                    if let Some(key) = self.workspace.keys.get_mut(slot) {
                         *key = None;
                     }
                 }
@@ -429,10 +421,10 @@ impl<'p> Exec<'p> {
                 continue;
             }
             let Some(stored) = cursor.current(core) else { continue };
-            if self.want_keys.get(at.slot).is_some_and(|w| *w) {
-                let mut key = self.keys[at.slot].take().unwrap_or_default();
+            if self.workspace.want_keys.get(at.slot).is_some_and(|w| *w) {
+                let mut key = self.workspace.keys[at.slot].take().unwrap_or_default();
                 error::of_engine(stored.row_key(&mut key))?;
-                self.keys[at.slot] = Some(key);
+                self.workspace.keys[at.slot] = Some(key);
             }
             let stored = TableRow::Stored { row: &stored, map: &read.map };
             let flow = with_row(row, at.slot, stored, |row| {

@@ -286,6 +286,7 @@ impl Offsets {
         }
     }
 
+    #[inline]
     fn parse_comp(&mut self, page: &[u8], rec: u16, layout: &RecLayout, limit: usize) -> Option<()> {
         let (n, child) = match comp_shape(page, rec, layout)? {
             (n, _) if limit < n => (limit, 0),
@@ -294,10 +295,10 @@ impl Offsets {
         let first = layout.n_const().min(n);
         let fields = &layout.fields()[..n];
         self.ends.reserve(n + usize::from(child != 0));
-        self.ends.extend(fields[..first].iter().map(|f| u32::from(f.offset) + u32::from(f.fixed_len)));
+        self.ends.extend_from_slice(&layout.const_ends()[..first]);
         let at = usize::from(rec);
         let mut walk = CompWalk::new(page, at, layout, first)?;
-        for (i, f) in fields.iter().enumerate().skip(first) {
+        for (i, f) in (first..).zip(&fields[first..]) {
             let step = walk.step(f)?;
             let mut flags = if step.null { NULL } else { 0 } | if step.external { EXTERN } else { 0 };
             if step.absent {

@@ -115,25 +115,27 @@ impl Process {
         doing.state = "executing";
         doing.text.clear();
         doing.text.extend_from_slice(&text[..text.len().min(TEXT_MAX)]);
-        self.changed(false, now);
+        self.works(now);
     }
 
-    /// It is over.
-    pub fn idle(&self, now: Instant) {
-        self.changed(true, now);
+    /// It is over, so many microseconds after it began.
+    pub fn idle(&self, micros: u64) {
+        // Only the session itself changes it.
+        self.changed_us.store(self.changed_us.load(Ordering::Relaxed) + micros, Ordering::Relaxed);
+        self.is_idle.store(true, Ordering::Release);
     }
 
-    fn changed(&self, is_idle: bool, now: Instant) {
+    fn works(&self, now: Instant) {
         let since = now.duration_since(self.since).as_micros() as u64;
         self.changed_us.store(since, Ordering::Relaxed);
-        self.is_idle.store(is_idle, Ordering::Release);
+        self.is_idle.store(false, Ordering::Release);
     }
 
     /// What a thread does that serves no client.
     pub fn set_daemon(&self, state: &'static str, now: Instant) {
         let mut doing = self.doing.lock();
         (doing.command, doing.state) = ("Daemon", state);
-        self.changed(false, now);
+        self.works(now);
     }
 
     /// Ends what it waits for in the engine.

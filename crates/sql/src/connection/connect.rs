@@ -127,7 +127,7 @@ impl Connection {
             durability: None,
             statement_start: Instant::now(),
             waited_before: 0,
-            statement_end: Instant::now(),
+            took: super::Took::default(),
             status_due: Instant::now() + super::run::STATUS_EVERY,
             kind: Com::Other,
             state_changed: false,

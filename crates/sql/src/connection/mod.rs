@@ -83,6 +83,14 @@ pub(crate) mod flag {
     pub(crate) const SESSION_CHANGED: u16 = 16384;
 }
 
+/// How long a statement has taken.
+#[derive(Debug, Clone, Copy, Default)]
+struct Took {
+    micros: u64,
+    /// Microseconds of those that it waited for others.
+    waiting: u64,
+}
+
 /// A session.
 #[derive(Debug)]
 pub struct Connection {
@@ -106,10 +114,10 @@ pub struct Connection {
     /// What the present statement committed.
     durability: Option<Durability>,
     statement_start: Instant,
-    /// When it had been done, but for telling so; of an earlier statement while it runs.
-    statement_end: Instant,
     /// Microseconds that had been waited for locks then.
     waited_before: u64,
+    /// How long the statement took that was done last.
+    took: Took,
     /// When its counters are to be added to the folder's again.
     status_due: Instant,
     kind: Com,

@@ -35,7 +35,7 @@ struct Entry {
     params: u16,
     kind: Com,
     /// The plan of the last execution.
-    plan: Option<Kept>,
+    plan: Option<Box<Kept>>,
     planned: bool,
     /// Hints hold for it as a whole: it is read anew for each execution.
     hinted: bool,
@@ -83,10 +83,11 @@ impl Connection {
         let _paid = self.state.memory.enter();
         self.begin("Prepare", sql, Com::Prepare);
         let done = self.make_prepared(sql);
-        if let Err(e) = &done {
-            self.fail(e);
+        match &done {
+            Ok(_) => self.took = self.took_so_far(),
+            Err(e) => self.fail(e),
         }
-        self.process.idle(std::time::Instant::now());
+        self.process.idle(self.took.micros);
         let (id, columns) = done?;
         let params = self.prepared.by_id.get(&id).map_or(0, |s| s.params);
         let warnings = u16::try_from(self.state.warnings.new_count()).unwrap_or(u16::MAX);
@@ -128,7 +129,7 @@ impl Connection {
             if let Some(of_plan) = made.columns() {
                 columns = of_plan.clone();
             }
-            plan = kept.filter(|_| params == 0);
+            plan = kept.filter(|_| params == 0).map(Box::new);
         } else if let Stmt::Show(show) = &parsed.stmt {
             columns = crate::show::show_columns(show, &self.state.database);
         } else if let Stmt::Explain(explain) = &parsed.stmt {
@@ -328,12 +329,12 @@ impl Connection {
             return self.plan_and_keep(id, &sql, params, planning, sink);
         };
         let made = self.made_for(params);
-        let kept = Kept {
+        let kept = Box::new(Kept {
             plan: found.plan.clone(),
             made,
             conditions: found.conditions.clone(),
             literals: planning.literals.clone(),
-        };
+        });
         match self.run_kept(&kept, params, sink) {
             Err(e) if vaquita_exec::is_stale(&e) => {
                 self.db.plans.remove(&found);
@@ -372,7 +373,7 @@ impl Connection {
         self.run_plan(&kept.plan, &merged(&kept.literals, params), sink)
     }
 
-    fn keep(&mut self, id: u32, kept: Kept) {
+    fn keep(&mut self, id: u32, kept: Box<Kept>) {
         if let Some(entry) = self.prepared.by_id.get_mut(&id) {
             entry.plan = Some(kept);
         }
@@ -437,7 +438,7 @@ impl Connection {
                         }
                         let made = self.made_for(params);
                         let literals = literals.clone();
-                        self.keep(id, Kept { plan, made, conditions, literals });
+                        self.keep(id, Box::new(Kept { plan, made, conditions, literals }));
                     }
                     return Ok(outcome);
                 }

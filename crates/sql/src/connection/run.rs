@@ -1,6 +1,6 @@
 //! What happens around every statement.
 
-use super::{Connection, flag};
+use super::{Connection, Took, flag};
 use crate::logs::{Said, SlowStatement};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -287,37 +287,36 @@ impl Connection {
         if !self.engine.in_transaction() {
             self.transaction_over();
         }
-        let now = self.statement_end;
-        if self.is_slow(now) {
+        if self.is_slow(self.took) {
             self.state.status.slow_queries += 1;
             if self.db.logs.slow_on() {
-                let (micros, lock_micros) = self.times(now);
-                self.log_slow(micros, lock_micros, rows_sent);
+                self.log_slow(rows_sent);
             }
         }
-        self.process.idle(now);
+        self.process.idle(self.took.micros);
         if self.statement_start > self.status_due {
             self.tell_status();
         }
         ended
     }
 
-    /// Microseconds that the statement has taken so far, and those of them that it waited for others.
-    fn times(&self, now: Instant) -> (u64, u64) {
-        let micros = now.duration_since(self.statement_start).as_micros() as u64;
-        (micros, self.engine.lock_wait_us().saturating_sub(self.waited_before))
+    /// How long the statement has taken so far.
+    pub(super) fn took_so_far(&self) -> Took {
+        Took {
+            micros: self.statement_start.elapsed().as_micros() as u64,
+            waiting: self.engine.lock_wait_us().saturating_sub(self.waited_before),
+        }
     }
 
     /// As MySQL has it: who waits for others is not slow.
-    fn is_slow(&self, now: Instant) -> bool {
-        let (micros, lock_micros) = self.times(now);
-        micros.saturating_sub(lock_micros) >= self.state.vars.long_query_time_us
+    fn is_slow(&self, took: Took) -> bool {
+        took.micros.saturating_sub(took.waiting) >= self.state.vars.long_query_time_us
     }
 
     /// Status flags that tell how the statement has found its rows, and whether it is slow.
-    pub(super) fn work_flags(&self, now: Instant) -> u16 {
+    pub(super) fn work_flags(&self, took: Took) -> u16 {
         let scanned = if self.state.scanned { flag::NO_INDEX_USED } else { 0 };
-        scanned | if self.is_slow(now) { flag::SLOW } else { 0 }
+        scanned | if self.is_slow(took) { flag::SLOW } else { 0 }
     }
 
     /// A line of the general log.
@@ -341,7 +340,8 @@ impl Connection {
     }
 
     /// The statement that has just ended, in the slow query log if it belongs there.
-    fn log_slow(&self, micros: u64, lock_micros: u64, rows_sent: u64) {
+    fn log_slow(&self, rows_sent: u64) {
+        let Took { micros, waiting } = self.took;
         let few = self.state.examined < self.state.vars.min_examined_row_limit;
         let left_out = self.kind.is_administrative() && !self.db.globals.is_on("log_slow_admin_statements");
         if few || left_out || self.is_insider {
@@ -356,7 +356,7 @@ impl Connection {
             host: &self.state.host,
             database: &self.state.database,
             micros,
-            lock_micros,
+            lock_micros: waiting,
             rows_sent,
             rows_examined: self.state.examined,
             began_us: now - i64::try_from(micros).unwrap_or(0),
@@ -384,8 +384,8 @@ impl Connection {
         {
             error::of_engine(durability.wait())?;
         }
-        self.statement_end = Instant::now();
-        let mut flags = self.status_flags() | self.work_flags(self.statement_end) | status | outcome.status;
+        self.took = self.took_so_far();
+        let mut flags = self.status_flags() | self.work_flags(self.took) | status | outcome.status;
         self.tell_changed_state();
         let changes = std::mem::take(&mut self.state.changes);
         if !changes.is_empty() {
@@ -411,7 +411,7 @@ impl Connection {
     }
 
     pub(super) fn fail(&mut self, e: &SqlError) {
-        self.statement_end = Instant::now();
+        self.took = self.took_so_far();
         self.state.warnings.forget_old();
         self.state.row_count = -1;
         self.state.error_count = 1;

@@ -142,7 +142,7 @@ impl Connection {
                 insert_id: outcome.insert_id,
                 warnings: u16::try_from(self.state.warnings.new_count()).unwrap_or(u16::MAX),
                 status: self.status_flags()
-                    | self.work_flags(Instant::now())
+                    | self.work_flags(self.took_so_far())
                     | outcome.status
                     | flag::MORE_RESULTS,
                 info: outcome.info,
