@@ -6,7 +6,8 @@
 //! A server that gives other rows with its indexes than without is no judge: where it gives those of Vaquita without them, nothing
 //! differs. Both read one key of an index for BETWEEN with ends that are one text to the connection's collation and two to the
 //! column's ('A' and 'a' of utf8mb4_bin), and 5.6.24 looks at one row of each group only when DISTINCT follows an index and EXISTS
-//! names another column of it.
+//! names another column of it. MariaDB is no judge either where it takes the year of `s.y = x.y AND s.y = 2155` for a text that is no
+//! time, which its warning tells: 5.6.24 finds the rows.
 //!
 //! `VAQUITA_QUERIES=100000` plays more of them than those of every day, `VAQUITA_QUERY_SEED=7` others;
 //! `VAQUITA_QUERY_KEEP=FOLDER` keeps the statements.
@@ -126,6 +127,16 @@ fn agrees_without_indexes(target: &str, seed: u64, script: &Script, got: &str) -
     answer.is_some_and(|answer| rows(answer) == rows(got))
 }
 
+/// Whether the server warns that a year it was given as a number is no time.
+fn takes_years_for_times(wanted: &str) -> bool {
+    let year = |line: &str| {
+        let value = line.strip_prefix("! Warning 1292 Truncated incorrect datetime value: '")?;
+        let year = value.strip_suffix('\'')?;
+        Some(year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit()))
+    };
+    wanted.lines().any(|line| year(line) == Some(true))
+}
+
 /// Queries that this server may judge, of so many.
 fn compare(peer: &Server, name: &str, judge: Judge) {
     let dir = std::env::temp_dir().join(format!("vaquita-queries-{name}-{}", std::process::id()));
@@ -143,7 +154,10 @@ fn compare(peer: &Server, name: &str, judge: Judge) {
         assert_eq!(wanted.len(), got.len(), "seed {seed}");
         for (wanted, got) in wanted.iter().zip(&got) {
             played += u64::from(is_query(got));
-            if comparable(wanted) != comparable(got) && !agrees_without_indexes(&target, seed, &script, got) {
+            if comparable(wanted) != comparable(got)
+                && !takes_years_for_times(wanted)
+                && !agrees_without_indexes(&target, seed, &script, got)
+            {
                 writeln!(differing, "=== seed {seed}\n{wanted}\n--- Vaquita\n{got}\n").unwrap();
             }
         }
