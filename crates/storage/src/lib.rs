@@ -18,6 +18,7 @@ pub mod latch;
 mod latch_model;
 #[cfg(test)]
 mod latch_tests;
+mod links;
 mod live;
 pub mod log;
 pub mod mtr;

@@ -4,6 +4,7 @@ use crate::ddl::{IndexSpec, TableSpec};
 use crate::dict::build::TableParts;
 use crate::error::{Error, Result};
 use crate::table::{Column, DefaultValue};
+use std::path::Path;
 use vaquita_format::PageSize;
 use vaquita_format::column::{ColumnDef, DB_ROLL_PTR, DB_ROW_ID, DB_TRX_ID, MType, mysql_type};
 use vaquita_format::index_def::{FieldCmp, IndexDef, KeyPart, RowFormat};
@@ -98,17 +99,16 @@ pub(super) fn table_name(name: &str) -> Result<()> {
     }
 }
 
-/// Whether a table's file can be made.
-pub(super) fn file_is_free(storage: &Storage, name: &str) -> Result<()> {
-    let path = storage.table_space_path(name);
-    match storage.fs().exists(&path) {
-        false => Ok(()),
-        true => Err(Error::TableUnusable {
-            table: name.to_owned(),
-            detail: format!("the file {} exists and belongs to no table; move it away", path.display()),
-            damaged: false,
-        }),
-    }
+/// Whether a table's file can be made, and a link to it, if that is elsewhere. A link that leads to nowhere is in nobody's way if it is not.
+pub(super) fn file_is_free(storage: &Storage, name: &str, path: &Path) -> Result<()> {
+    let elsewhere = path != storage.place_of(name, None);
+    let link = storage.options().dir.join(format!("{name}.isl"));
+    let in_the_way = match storage.fs().exists(path) {
+        true => path,
+        false if storage.fs().exists(&link) && (elsewhere || storage.link_target(name)?.is_some_and(|to| storage.fs().exists(&to))) => &link,
+        false => return Ok(()),
+    };
+    Err(Error::FileInTheWay { table: name.to_owned(), file: in_the_way.to_owned() })
 }
 
 fn columns(table: &str, columns: &[Column], format: RowFormat) -> Result<()> {
