@@ -105,13 +105,16 @@ impl Storage {
             Some(space) => space.path(),
             None => self.table_space_path(name)?,
         };
-        self.fs().remove_file(&path)?;
-        // What described it where it came from.
-        let description = path.with_extension("cfg");
-        if self.fs().exists(&description) {
-            self.fs().remove_file(&description)?;
+        // With what described it where it came from. Somebody may have taken it, or a directory elsewhere, away.
+        for file in [path.with_extension("cfg"), path.clone()] {
+            if self.fs().exists(&file) {
+                self.fs().remove_file(&file)?;
+            }
         }
-        self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
+        let folder = path.parent().unwrap_or(&self.options().dir);
+        if self.fs().is_dir(folder) {
+            self.fs().sync_dir(folder)?;
+        }
         self.unlink_table_space(name)
     }
 
