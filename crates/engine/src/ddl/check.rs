@@ -99,16 +99,18 @@ pub(super) fn table_name(name: &str) -> Result<()> {
     }
 }
 
-/// Whether a table's file can be made, and a link to it, if that is elsewhere. A link that leads to nowhere is in nobody's way if it is not.
+/// Whether a table's file can be made, and the link to it, if it is elsewhere: nothing has its name, there or in the folder. A link that
+/// leads nowhere is in the way of another link only.
 pub(super) fn file_is_free(storage: &Storage, name: &str, path: &Path) -> Result<()> {
-    let elsewhere = path != storage.place_of(name, None);
+    let own = storage.place_of(name, None);
     let link = storage.options().dir.join(format!("{name}.isl"));
-    let in_the_way = match storage.fs().exists(path) {
-        true => path,
-        false if storage.fs().exists(&link) && (elsewhere || storage.link_target(name)?.is_some_and(|to| storage.fs().exists(&to))) => &link,
-        false => return Ok(()),
-    };
-    Err(Error::FileInTheWay { table: name.to_owned(), file: in_the_way.to_owned() })
+    let linked = storage.link_target(name)?.filter(|to| path == own && storage.fs().exists(to));
+    let link = Some(link).filter(|link| path != own && storage.fs().exists(link));
+    let there = [path.to_owned(), own].into_iter().find(|file| storage.fs().exists(file));
+    match there.or(linked).or(link) {
+        None => Ok(()),
+        Some(file) => Err(Error::FileInTheWay { table: name.to_owned(), file }),
+    }
 }
 
 fn columns(table: &str, columns: &[Column], format: RowFormat) -> Result<()> {

@@ -98,13 +98,6 @@ enum Owner {
     Another,
 }
 
-/// What the log says a space was called.
-#[derive(Debug, Default)]
-struct Names {
-    last: String,
-    before: Vec<String>,
-}
-
 /// What was found beside the files that were attached.
 #[derive(Debug, Default)]
 pub(crate) struct Unattached {
@@ -131,8 +124,10 @@ pub(crate) struct Recovery<'a> {
     deleted: BTreeSet<SpaceId>,
     /// Folders made for files whose drop came later in the log, or did not.
     folders: Vec<PathBuf>,
-    /// Spaces that were renamed.
-    renamed: BTreeMap<SpaceId, Names>,
+    /// The last name of spaces that were renamed.
+    renamed: BTreeMap<SpaceId, String>,
+    /// Names that spaces have given up and none has taken since: links under them may be left.
+    given_up: BTreeSet<String>,
     /// Spaces whose header page has redo: their size may have changed.
     resized: BTreeSet<SpaceId>,
     /// The space of the last record that was kept.
@@ -167,6 +162,7 @@ impl<'a> Recovery<'a> {
             deleted: BTreeSet::new(),
             folders: Vec::new(),
             renamed: BTreeMap::new(),
+            given_up: BTreeSet::new(),
             resized: BTreeSet::new(),
             last_wanted: None,
             report: RecoveryReport::default(),
@@ -180,7 +176,7 @@ impl<'a> Recovery<'a> {
         self.pool.set_sorted_flush_insertion(true);
         let outcome =
             self.scan_and_apply(reader).and_then(|()| self.repeat_renames()).and_then(|()| self.grow_files());
-        let outcome = outcome.and_then(|()| self.remove_empty_folders());
+        let outcome = outcome.and_then(|()| self.remove_links()).and_then(|()| self.remove_empty_folders());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
@@ -321,6 +317,7 @@ impl<'a> Recovery<'a> {
             FileOp::Create { flags, name, .. } => {
                 let path = self.path_of(name)?;
                 self.repeat_creation(space, flags.unwrap_or(0), &path)?;
+                self.given_up.remove(&*String::from_utf8_lossy(name));
                 self.deleted.remove(&space);
             }
             FileOp::Delete { name } => {
@@ -336,13 +333,14 @@ impl<'a> Recovery<'a> {
                 // whose creation comes later in the log then, and makes it again.
                 if matches!(self.owner_of(&file, space)?, Owner::This | Owner::Unknown) {
                     self.remove_durably(&file)?;
-                    self.links().remove_left(&file, &String::from_utf8_lossy(name))?;
                 }
+                self.given_up.insert(String::from_utf8_lossy(name).into_owned());
             }
             FileOp::Rename { old, new } => {
-                let names = self.renamed.entry(space).or_default();
-                names.last = String::from_utf8_lossy(new).into_owned();
-                names.before.push(String::from_utf8_lossy(old).into_owned());
+                let new = String::from_utf8_lossy(new).into_owned();
+                self.given_up.insert(String::from_utf8_lossy(old).into_owned());
+                self.given_up.remove(&new);
+                self.renamed.insert(space, new);
             }
         }
         Ok(())
@@ -360,33 +358,42 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
+    /// Removes the links that files have left behind.
+    fn remove_links(&self) -> Result<()> {
+        let links = self.links();
+        for name in &self.given_up {
+            if links.target(name)?.is_none_or(|target| !self.spaces.fs().exists(&target)) {
+                links.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives every space the last name the log has for it. The names before it are not gone through again: other spaces
     /// may have them by now. What stands at the last name is this space's file, or is about to leave it too.
     fn repeat_renames(&self) -> Result<()> {
         let links = self.links();
-        let mut left: Vec<(SpaceId, &Names)> = self.renamed.iter().map(|(&id, names)| (id, names)).collect();
+        let mut left: Vec<(SpaceId, &String)> = self.renamed.iter().map(|(&id, name)| (id, name)).collect();
         loop {
             let before = left.len();
             let mut waiting = Vec::new();
-            for (space, names) in left {
+            for (space, name) in left {
                 // Otherwise it was dropped.
                 let Ok(open) = self.spaces.get(space) else { continue };
-                let to = links.renamed(&open.path(), &names.last);
-                if open.path() != to {
-                    if self.owner_of(&to, space)? == Owner::Another {
-                        waiting.push((space, names));
-                        continue;
-                    }
-                    links.rename(&self.spaces, space, &names.last)?;
+                let to = links.renamed(&open.path(), name);
+                if open.path() == to {
+                    continue;
                 }
-                names.before.iter().try_for_each(|name| links.remove_left(&to, name))?;
+                match self.owner_of(&to, space)? {
+                    Owner::Another => waiting.push((space, name)),
+                    Owner::NoFile | Owner::Unknown | Owner::This => links.rename(&self.spaces, space, name)?,
+                }
             }
             match waiting.first() {
                 None => return Ok(()),
-                Some((space, names)) if waiting.len() == before => {
+                Some((space, name)) if waiting.len() == before => {
                     return Err(Error::Folder(format!(
-                        "the file of {} should hold tablespace {space} but holds another; move it away",
-                        names.last
+                        "the file of {name} should hold tablespace {space} but holds another; move it away"
                     )));
                 }
                 Some(_) => left = waiting,
