@@ -251,7 +251,7 @@ fn discards(seed: u64, file: &str, directory: Option<String>) -> (u32, u32) {
     engine.close().unwrap();
     let (mut old, mut new) = (0, 0);
     for cut in 1.. {
-        let disk = disk.fork(cut);
+        let disk = disk.fork(1_000 * seed + cut);
         let engine = open(&disk).unwrap();
         disk.arm_cut(disk.ops() + cut);
         let done = engine.session().discard_tablespace(TABLE);
