@@ -251,7 +251,11 @@ impl fmt::Display for Error {
             Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
             Error::TableUnusable { table, detail, .. } => write!(f, "table {table} cannot be used: {detail}"),
             Error::FileInTheWay { table, file } => {
-                write!(f, "table {table}: the file {} exists and belongs to no table; move it away", file.display())
+                write!(
+                    f,
+                    "table {table}: the file {} exists and belongs to no table; move it away",
+                    file.display()
+                )
             }
             Error::Discarded(name) => write!(f, "the tablespace of table {name} is discarded"),
             Error::NotDiscarded(name) => {

@@ -166,7 +166,8 @@ fn check_files(disk: &SimDisk) {
     let in_database: Vec<_> =
         disk.files().into_iter().filter(|file| file.parent().is_some_and(|dir| dir.ends_with("a"))).collect();
     let far = in_database.iter().any(|file| file.starts_with(FAR));
-    let wanted = if far { [FAR_FILE, FAR_DESCRIPTION, LINK] } else { [FILE, DESCRIPTION, FILE] }.map(Path::new);
+    let wanted =
+        if far { [FAR_FILE, FAR_DESCRIPTION, LINK] } else { [FILE, DESCRIPTION, FILE] }.map(Path::new);
     assert!(in_database.iter().all(|file| wanted.contains(&&**file)), "{in_database:?}");
 }
 

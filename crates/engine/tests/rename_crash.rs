@@ -103,7 +103,8 @@ fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, String> {
         let own = core.table(&name).unwrap().space.get() != 0;
         let far = core.table(&name).unwrap().directory.is_some();
         let has = |file: String| disk.files().contains(&file.into());
-        let file = [has(format!("/db/{name}.ibd")), has(format!("/far/{name}.ibd")), has(format!("/db/{name}.isl"))];
+        let file =
+            [has(format!("/db/{name}.ibd")), has(format!("/far/{name}.ibd")), has(format!("/db/{name}.isl"))];
         assert_eq!([own && !far, far, far], file, "{name}");
         found.insert(name, format!("row {id:?}, own file {own}, far {far}, {parents:?}"));
     }

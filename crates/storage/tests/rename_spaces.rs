@@ -69,7 +69,9 @@ fn step(storage: &Storage, rng: &mut Rng, model: &mut Model, next: &mut u32) -> 
             if !fits(id, &name) {
                 return Ok(());
             }
-            let made = storage.create_table_space_in(id, flags(id), name, directory(id)).and_then(|()| write(storage, id, 0));
+            let made = storage
+                .create_table_space_in(id, flags(id), name, directory(id))
+                .and_then(|()| write(storage, id, 0));
             // A creation without a write that returned may be forgotten.
             made.map_err(|_| Box::new(move |m: &mut Model| _ = m.insert(id, (name, 0))) as _)?;
             model.insert(id, (name, 0));

@@ -50,7 +50,9 @@ impl Places {
     }
 
     fn paths(&self) -> String {
-        self.sql("select path from information_schema.innodb_sys_datafiles where path like '%/d/%' order by path")
+        self.sql(
+            "select path from information_schema.innodb_sys_datafiles where path like '%/d/%' order by path",
+        )
     }
 
     /// `vaquita check` finds nothing.
@@ -284,8 +286,10 @@ fn folders_of_mysql_come_and_go() {
         assert_eq!(report.last().unwrap()[3].as_deref(), Some("OK"), "{report:?}");
         client.query(&format!("alter table {table} engine=innodb")).unwrap();
     }
-    let listed = "select path from information_schema.innodb_sys_datafiles where path like '/%' order by path";
-    let paths: Vec<String> = rows(&mut client, listed).into_iter().map(|mut row| row.remove(0).unwrap()).collect();
+    let listed =
+        "select path from information_schema.innodb_sys_datafiles where path like '/%' order by path";
+    let paths: Vec<String> =
+        rows(&mut client, listed).into_iter().map(|mut row| row.remove(0).unwrap()).collect();
     assert!(paths.iter().any(|path| *path == places.new.join("d/m.ibd").display().to_string()), "{paths:?}");
     drop(client);
     theirs.shutdown_slow().unwrap();

@@ -165,7 +165,8 @@ pub(super) fn create_table(
         let _folder = dict.keep_folders();
         if spec.file_per_table {
             let place = storage.place_of(&spec.name, parts.directory.as_deref());
-            check::file_is_free(storage, &spec.name, &place).inspect_err(|e| change.core.notes.say(e.to_string()))?;
+            check::file_is_free(storage, &spec.name, &place)
+                .inspect_err(|e| change.core.notes.say(e.to_string()))?;
             make_database_dir(storage, &spec.name)?;
         }
         make_data(change.core, &mut change.undo, &mut parts)

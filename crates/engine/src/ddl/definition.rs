@@ -43,7 +43,10 @@ pub(super) fn insert_plain(change: &mut Change<'_>, parts: &TableParts) -> Resul
         change.insert(spaces, &row)?;
     }
     if let Some(files) = &sys.files {
-        change.insert(files, &vec![space, rows::name_value(path_value(&parts.name, parts.directory.as_deref()))])?;
+        change.insert(
+            files,
+            &vec![space, rows::name_value(path_value(&parts.name, parts.directory.as_deref()))],
+        )?;
     }
     Ok(())
 }

@@ -79,7 +79,8 @@ fn look_for(core: &Core, table: &SysTableRow, known: &str) -> Result<Option<Corr
     if core.dict.discarded(storage, name)?.is_some() {
         return Ok(None);
     }
-    let there = |path: &Path| -> Result<bool> { Ok(storage.fs().exists(path) && storage.holds(path, space)?) };
+    let there =
+        |path: &Path| -> Result<bool> { Ok(storage.fs().exists(path) && storage.holds(path, space)?) };
     let found = match (&link, &said) {
         (Some(to), _) if *to != own && there(to)? => to.clone(),
         (_, Some(said)) if there(said)? => said.clone(),

@@ -392,7 +392,11 @@ impl Dictionary {
             (false, true) => Ok(own),
             (true, true) if storage.holds(&own, row.space)? => Err(Error::TableUnusable {
                 table: row.name.clone(),
-                detail: format!("{} and {} both hold it; move one of them away", own.display(), elsewhere.display()),
+                detail: format!(
+                    "{} and {} both hold it; move one of them away",
+                    own.display(),
+                    elsewhere.display()
+                ),
                 damaged: false,
             }),
             _ => Ok(elsewhere),
@@ -401,7 +405,9 @@ impl Dictionary {
 
     /// The path that SYS_DATAFILES has of a tablespace that is not below the folder.
     fn path_elsewhere(&self, storage: &Storage, space: SpaceId) -> Result<Option<String>> {
-        let Some(files) = self.sys.files.as_ref().filter(|_| space != SpaceId::SYSTEM) else { return Ok(None) };
+        let Some(files) = self.sys.files.as_ref().filter(|_| space != SpaceId::SYSTEM) else {
+            return Ok(None);
+        };
         let key = rows::u32_value(space.get()).unwrap_or_default();
         let found = rows::read(storage, files.clustered(), &[&key])?;
         Ok(found.first().map(|row| row.text(3)).filter(|path| path.starts_with('/')))

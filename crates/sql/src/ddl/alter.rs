@@ -15,8 +15,8 @@ use super::clauses::{self, Asked, Clauses, Lock, Way, Why};
 use super::copy;
 use super::create::{add_column, check_primary_key, column_keys, database_collation, refuse_words};
 use super::{
-    checks, columns, directories, expressions, instant, keys, limits, look_at, metadata, names_of, options, tables,
-    tablespaces,
+    checks, columns, directories, expressions, instant, keys, limits, look_at, metadata, names_of, options,
+    tables, tablespaces,
 };
 use crate::statement::StmtCx;
 use std::sync::Arc;

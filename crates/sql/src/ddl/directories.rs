@@ -60,7 +60,10 @@ pub(super) fn settle(
         }
     }
     if cx.state.vars.sql_mode.has(SqlMode::NO_DIR_IN_CREATE) {
-        [(&data, DATA), (&index, INDEX)].iter().filter(|(path, _)| path.is_some()).for_each(|(_, name)| ignore(cx, name));
+        [(&data, DATA), (&index, INDEX)]
+            .iter()
+            .filter(|(path, _)| path.is_some())
+            .for_each(|(_, name)| ignore(cx, name));
         return Ok(());
     }
     let mut refused = false;
@@ -95,8 +98,12 @@ pub(super) fn settle(
 /// Takes the options from those of ALTER TABLE, which moves no files.
 pub(super) fn ignore_all(cx: &mut StmtCx<'_>, options: &mut Vec<TableOption<'_>>) {
     let (data, index) = written(cx, options);
-    [(data, DATA), (index, INDEX)].iter().filter(|(path, _)| path.is_some()).for_each(|(_, name)| ignore(cx, name));
-    options.retain(|option| !matches!(option, TableOption::DataDirectory(_) | TableOption::IndexDirectory(_)));
+    [(data, DATA), (index, INDEX)]
+        .iter()
+        .filter(|(path, _)| path.is_some())
+        .for_each(|(_, name)| ignore(cx, name));
+    options
+        .retain(|option| !matches!(option, TableOption::DataDirectory(_) | TableOption::IndexDirectory(_)));
 }
 
 /// A table whose file is elsewhere and that is written anew into the system tablespace leaves its directory.
@@ -118,5 +125,6 @@ fn is_in_folder(cx: &StmtCx<'_>, path: &str) -> bool {
 /// What keeps the file of a new table from being made in its directory, in MySQL's words, which do not tell it: the log does.
 pub(super) fn creation_error(e: &vaquita_engine::Error, definition: &Definition) -> Option<SqlError> {
     let of_files = matches!(e, vaquita_engine::Error::Storage(vaquita_engine::lower::StorageError::Io(_)));
-    (of_files && definition.directory.is_some()).then(|| SqlError::new(1030, "Got error -1 from storage engine"))
+    (of_files && definition.directory.is_some())
+        .then(|| SqlError::new(1030, "Got error -1 from storage engine"))
 }

@@ -34,11 +34,7 @@ pub(crate) struct Discovery {
 ///
 /// Files that do not say which space they hold (all zeros: created just before a crash) are left out; and of two that say the same one
 /// that is described (`.cfg`): it is from elsewhere, to be imported.
-pub(crate) fn find_table_spaces(
-    fs: &dyn FileSystem,
-    dir: &Path,
-    page_size: PageSize,
-) -> Result<Discovery> {
+pub(crate) fn find_table_spaces(fs: &dyn FileSystem, dir: &Path, page_size: PageSize) -> Result<Discovery> {
     let links = Links::of(fs, dir);
     let mut out = Discovery::default();
     let mut found: HashMap<SpaceId, FoundSpace> = HashMap::new();

@@ -386,7 +386,9 @@ impl<'a> Recovery<'a> {
                 }
                 match self.owner_of(&to, space)? {
                     Owner::Another => waiting.push((space, name)),
-                    Owner::NoFile | Owner::Unknown | Owner::This => links.rename(&self.spaces, space, name)?,
+                    Owner::NoFile | Owner::Unknown | Owner::This => {
+                        links.rename(&self.spaces, space, name)?
+                    }
                 }
             }
             match waiting.first() {

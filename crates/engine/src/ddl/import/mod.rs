@@ -87,8 +87,9 @@ fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> R
     let description = read_description(storage.fs().as_ref(), &path, &row.name)?;
     let bad = |detail: String, missing: bool| Error::BadImport { table: row.name.clone(), detail, missing };
     let table = parts.clone().detached()?;
-    let own_flags = SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, elsewhere.is_some())
-        .map_err(|e| Error::Corrupt(e.to_string()))?;
+    let own_flags =
+        SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, elsewhere.is_some())
+            .map_err(|e| Error::Corrupt(e.to_string()))?;
     if let Some(file) = &description {
         schema::compare(&export::description(&table, "", own_flags), file).map_err(Error::SchemaMismatch)?;
     }
