@@ -11,6 +11,7 @@ mod cleaning;
 mod doublewrite;
 pub mod error;
 pub mod flush;
+mod folders;
 mod frames;
 pub mod fsp;
 pub mod latch;

@@ -9,7 +9,7 @@
 //! be found; a link that leads nowhere is left over, or its directory is not there today.
 
 use crate::error::{Error, Result};
-use crate::opening::create_dir_durably;
+use crate::folders::create_dir_durably;
 use crate::space::SpaceMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -13,6 +13,7 @@
 use crate::buf::BufferPool;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
+use crate::folders::create_dir_durably;
 use crate::log::{self, FolderId, LogConfig, LogReader, NewLog, RedoLog};
 use crate::options::{ForceRecovery, Options};
 use crate::origin::{self, Origin};
@@ -384,20 +385,6 @@ fn new_log_after_clean_shutdown(
     let new =
         NewLog { files: options.log_files_in_group, file_bytes: options.log_file_size, first_lsn: flush_lsn };
     Ok(RedoLog::create(fs, clock, config, new)?)
-}
-
-/// Creates the folder and its parents; their names are durable on return.
-pub(crate) fn create_dir_durably(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
-    let missing: Vec<&Path> =
-        dir.ancestors().take_while(|p| !p.as_os_str().is_empty() && !fs.exists(p)).collect();
-    fs.create_dir_all(dir)?;
-    for made in missing.iter().rev() {
-        match made.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => fs.sync_dir(parent)?,
-            _ => fs.sync_dir(Path::new("."))?,
-        }
-    }
-    Ok(())
 }
 
 /// Removes what an interrupted creation left; the marker goes last.

@@ -1,9 +1,9 @@
 //! The tablespaces of tables: made, opened, renamed and dropped, with the log saying so.
 
 use crate::error::{Error, Result};
+use crate::folders::create_dir_durably;
 use crate::fsp;
 use crate::links::{self, Links};
-use crate::opening::create_dir_durably;
 use crate::options::Options;
 use crate::recovery;
 use crate::space::{Space, SpaceMap};
