@@ -49,6 +49,8 @@ pub struct Definition {
     pub auto_increment: Option<u64>,
     /// Options as declared.
     pub options: TableOptions,
+    /// The directory elsewhere that its file is below (DATA DIRECTORY).
+    pub directory: Option<String>,
     /// The PARTITION BY clause as a `.frm` has it, empty if there is none. The engine has no partitioned tables.
     pub partitioning: String,
 }
@@ -285,6 +287,7 @@ impl Definition {
             row_format,
             auto_increment: None,
             options: TableOptions::default(),
+            directory: None,
             partitioning: String::new(),
         }
     }

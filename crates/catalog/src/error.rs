@@ -89,6 +89,10 @@ pub fn engine(e: &Error) -> SqlError {
         Error::TableUnusable { table, detail, .. } => {
             SqlError::new(1812, format!("Tablespace is missing for table {}: {detail}", quoted(table)))
         }
+        Error::FileInTheWay { table, .. } => {
+            let text = "exists. Please DISCARD the tablespace before IMPORT.";
+            SqlError::new(1813, format!("Tablespace for table '{}' {text}", quoted(table)))
+        }
         Error::Discarded(name) => {
             let table = crate::names::sql_name(name).1;
             SqlError::new(1814, format!("Tablespace has been discarded for table '{table}'"))

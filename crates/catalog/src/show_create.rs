@@ -23,6 +23,8 @@ pub struct Style {
     pub key_options: bool,
     /// What stands behind the parentheses.
     pub table_options: bool,
+    /// DATA DIRECTORY, which stands there, too.
+    pub directories: bool,
     /// As before MySQL 4.1, which knew no character sets: `TYPE=`, BINARY, no default of TIMESTAMP.
     pub old: bool,
 }
@@ -36,6 +38,7 @@ impl Default for Style {
             field_options: true,
             key_options: true,
             table_options: true,
+            directories: true,
             old: false,
         }
     }
@@ -286,6 +289,10 @@ fn options(out: &mut String, table: &Definition, next_number: Option<u64>, style
         }
     }
     push_comment(" COMMENT=", &table.comment, out);
+    if let Some(directory) = table.directory.as_deref().filter(|_| style.directories) {
+        out.push_str(" DATA DIRECTORY=");
+        push_literal(directory, out);
+    }
 }
 
 /// The clause as it is shown, itself within a comment: the one in it that tells how KEY () counts is left out for the usual way,

@@ -56,6 +56,7 @@ impl Definition {
             row_format: table.row_format,
             auto_increment: None,
             options: TableOptions { kept: extra },
+            directory: table.directory.clone(),
             partitioning: String::new(),
         }
     }
@@ -106,6 +107,7 @@ impl Definition {
         spec.collation = self.collation;
         spec.comment = self.comment.clone();
         spec.extra = self.kept_text();
+        spec.directory.clone_from(&self.directory);
         Ok(spec)
     }
 

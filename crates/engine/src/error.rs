@@ -2,6 +2,7 @@
 
 use crate::foreign_key::ForeignKey;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use vaquita_txn::lock::DeadlockReport;
 
@@ -132,6 +133,13 @@ pub enum Error {
         /// Its pages are damaged; otherwise they are just not there.
         damaged: bool,
     },
+    /// A table's file cannot be made, or get its name: there is one.
+    FileInTheWay {
+        /// Table.
+        table: String,
+        /// What is in the way.
+        file: PathBuf,
+    },
     /// The table's tablespace is discarded: there is nothing to read or write until one is imported.
     Discarded(String),
     /// A tablespace is to be imported where the table has one.
@@ -242,6 +250,13 @@ impl fmt::Display for Error {
             Error::NoSuchXid => f.write_str("no prepared transaction has this XID"),
             Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
             Error::TableUnusable { table, detail, .. } => write!(f, "table {table} cannot be used: {detail}"),
+            Error::FileInTheWay { table, file } => {
+                write!(
+                    f,
+                    "table {table}: the file {} exists and belongs to no table; move it away",
+                    file.display()
+                )
+            }
             Error::Discarded(name) => write!(f, "the tablespace of table {name} is discarded"),
             Error::NotDiscarded(name) => {
                 write!(f, "table {name} has a tablespace, which is to be discarded before one is imported")

@@ -85,6 +85,7 @@ pub mod lower {
         Corruption, PageSize, charset, collation, column, filename, frm, frm_view, value,
     };
     pub use vaquita_io::FlushMethod;
+    pub use vaquita_storage::Error as StorageError;
     pub use vaquita_storage::{FlushNeighbors, ForceRecovery, LiveSettings, SystemFile};
     pub use vaquita_txn::TrxState;
     pub use vaquita_txn::lock::{LockInfo, LockTarget, Names};

@@ -38,6 +38,7 @@ pub(crate) fn run(core: &Arc<Core>, resurrected: Vec<Resurrected>) -> Result<()>
         core.notes.say(format!("recovery: Rollback of trx with id {id} completed"));
     }
     ddl::recover(core)?;
+    ddl::settle_places(core)?;
     load_objects(core)?;
     for found in others {
         lock_tables(core, &found.trx)?;

@@ -1,5 +1,6 @@
 //! Random changes of definitions with the power going off anywhere: afterwards every change that returned is there, one
-//! that was cut off is there entirely or not at all, there is a file for each table and a table for each file, no
+//! that was cut off is there entirely or not at all, there is a file for each table and a table for each file, in the folder or in a
+//! directory elsewhere, no
 //! segment of the system tablespace is without an owner, and no number is given twice.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -26,6 +27,8 @@ const INDEXES: [&str; 3] = ["i1", "i2", "i3"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Table {
     own: bool,
+    /// Its file is in a directory elsewhere.
+    far: bool,
     rows: i32,
     indexes: Vec<&'static str>,
     parent: Option<&'static str>,
@@ -35,6 +38,9 @@ struct Table {
 
 /// The names of that column.
 const COLUMN: [&str; 2] = ["n", "m"];
+
+/// The directory elsewhere.
+const FAR: &str = "/far/";
 
 type Model = BTreeMap<&'static str, Table>;
 
@@ -63,6 +69,7 @@ fn spec(name: &str, table: &Table) -> TableSpec {
     let mut spec = TableSpec::new(name, columns);
     spec.primary_key = Some(vec![KeyPart::whole(0)]);
     spec.file_per_table = table.own;
+    spec.directory = table.far.then(|| FAR.to_owned());
     spec.comment = "a comment that is long enough to fill several rows; ".repeat(50);
     spec.indexes.extend(table.indexes.iter().map(|name| index(name)));
     if let Some(parent) = table.parent {
@@ -166,7 +173,9 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
             let new = new?;
             let parent = name.filter(|_| rng.one_in(2));
             let indexes = if parent.is_some() || rng.one_in(2) { vec!["i1"] } else { vec![] };
-            let table = Table { own: !rng.one_in(3), rows: 0, indexes, parent, renamed: false };
+            let own = !rng.one_in(3);
+            let far = own && rng.one_in(2);
+            let table = Table { own, far, rows: 0, indexes, parent, renamed: false };
             let spec = spec(new, &table);
             model.insert(new, table);
             Some(Box::new(move |s| s.create_table(&spec)))
@@ -210,6 +219,7 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
             let name = name?;
             let table = model.get_mut(name)?;
             table.own = !table.own;
+            table.far = table.own && rng.one_in(2);
             let renaming = if rng.one_in(2) { rename_column(table) } else { vec![] };
             if !table.indexes.contains(&"i2") {
                 table.indexes.push("i2");
@@ -281,6 +291,7 @@ fn found(engine: &Engine) -> Model {
             name,
             Table {
                 own: table.space != SpaceId::SYSTEM,
+                far: table.directory.is_some(),
                 rows: rows as i32,
                 indexes: indexes.collect(),
                 parent,
@@ -363,15 +374,30 @@ fn check_segments(engine: &Engine) {
 }
 
 fn check_files(disk: &SimDisk, engine: &Engine, model: &Model) {
-    let mut want: Vec<String> =
-        model.iter().filter(|(_, t)| t.own).map(|(n, _)| format!("/db/{n}.ibd")).collect();
+    let file = |(name, table): (&&str, &Table)| match table.far {
+        false => vec![format!("/db/{name}.ibd")],
+        true => vec![format!("{FAR}{name}.ibd"), format!("/db/{name}.isl")],
+    };
+    let own = || model.iter().filter(|(_, t)| t.own);
+    let mut want: Vec<String> = own().flat_map(file).collect();
     want.sort();
     let is_system = |f: &String| f.starts_with("/db/ib") || f.ends_with(".pid") || f.ends_with("lock");
     let files: Vec<String> =
         disk.files().iter().map(|f| f.display().to_string()).filter(|f| !is_system(f)).collect();
     assert_eq!(files, want);
-    let spaces = engine.core().dict.sys_tablespaces(&engine.core().storage).unwrap();
-    assert_eq!(spaces.len(), want.len());
+    let core = engine.core();
+    assert_eq!(core.dict.sys_tablespaces(&core.storage).unwrap().len(), own().count());
+    let mut paths: Vec<String> =
+        core.dict.sys_datafiles(&core.storage).unwrap().into_iter().map(|row| row.path).collect();
+    let path = |(name, t): (&&str, &Table)| format!("{}{name}.ibd", if t.far { FAR } else { "./" });
+    let mut known: Vec<String> = own().map(path).collect();
+    paths.sort();
+    known.sort();
+    assert_eq!(paths, known);
+    for (name, _) in model.iter().filter(|(_, t)| t.far) {
+        let link = disk.contents(format!("/db/{name}.isl").as_ref()).unwrap();
+        assert_eq!(link, format!("{FAR}{name}.ibd").into_bytes());
+    }
 }
 
 /// Greatest numbers given.

@@ -14,6 +14,9 @@ use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
 use vaquita_io::sim::SimDisk;
 
+/// Tables whose files are in a directory elsewhere.
+const FAR: [&str; 2] = ["a/u", "a/child"];
+
 /// Tables with the one row that tells them apart, and whether they have a file of their own.
 const TABLES: [(&str, i32, bool); 5] =
     [("a/t", 1, true), ("a/u", 2, true), ("a/s", 3, false), ("a/r", 4, true), ("a/child", 1, true)];
@@ -40,6 +43,7 @@ fn make(session: &mut Session, name: &str, id: i32, own: bool) {
     let mut spec = TableSpec::new(name, vec![Column::new(ColumnDef::int("id", 4, false).not_null())]);
     spec.primary_key = Some(vec![KeyPart::whole(0)]);
     spec.file_per_table = own;
+    spec.directory = FAR.contains(&name).then(|| "/far".to_owned());
     if name == "a/child" {
         spec.foreign_keys.push(ForeignKeySpec {
             name: None,
@@ -97,9 +101,12 @@ fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, String> {
             })
             .unwrap();
         let own = core.table(&name).unwrap().space.get() != 0;
-        let file = disk.files().contains(&format!("/db/{name}.ibd").into());
-        assert_eq!(own, file, "{name}");
-        found.insert(name, format!("row {id:?}, own file {own}, {parents:?}"));
+        let far = core.table(&name).unwrap().directory.is_some();
+        let has = |file: String| disk.files().contains(&file.into());
+        let file =
+            [has(format!("/db/{name}.ibd")), has(format!("/far/{name}.ibd")), has(format!("/db/{name}.isl"))];
+        assert_eq!([own && !far, far, far], file, "{name}");
+        found.insert(name, format!("row {id:?}, own file {own}, far {far}, {parents:?}"));
     }
     for database in ["a", "b"] {
         for view in core.objects().list(ObjectKind::View, database) {
@@ -113,6 +120,7 @@ fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, String> {
     }
     let files = disk.files().into_iter().filter(|f| f.extension().is_some_and(|e| e == "ibd"));
     assert_eq!(files.count(), TABLES.iter().filter(|(.., own)| *own).count());
+    assert_eq!(disk.files().iter().filter(|f| f.extension().is_some_and(|e| e == "isl")).count(), 2);
     found
 }
 
@@ -213,7 +221,7 @@ fn one_that_fails_leaves_all() {
     disk.put_file("/db/a/m.ibd".as_ref(), &[0; 4096]);
     let mut session = engine.session();
     let in_the_way = session.rename_tables(&[("a/t", "a/n"), ("a/u", "a/m")]).unwrap().unwrap_err();
-    assert!(matches!(in_the_way, (1, Error::TableUnusable { .. })), "{in_the_way:?}");
+    assert!(matches!(in_the_way, (1, Error::FileInTheWay { .. })), "{in_the_way:?}");
     let names: Vec<String> = engine.core().user_tables().unwrap();
     assert!(TABLES.iter().all(|(name, ..)| names.iter().any(|n| n == name)), "{names:?}");
     assert!(disk.files().contains(&"/db/a/t.ibd".into()) && !disk.files().contains(&"/db/a/n.ibd".into()));

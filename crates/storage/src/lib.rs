@@ -11,6 +11,7 @@ mod cleaning;
 mod doublewrite;
 pub mod error;
 pub mod flush;
+mod folders;
 mod frames;
 pub mod fsp;
 pub mod latch;
@@ -18,6 +19,7 @@ pub mod latch;
 mod latch_model;
 #[cfg(test)]
 mod latch_tests;
+mod links;
 mod live;
 pub mod log;
 pub mod mtr;

@@ -13,10 +13,11 @@
 use crate::buf::BufferPool;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
+use crate::folders::create_dir_durably;
 use crate::log::{self, FolderId, LogConfig, LogReader, NewLog, RedoLog};
 use crate::options::{ForceRecovery, Options};
 use crate::origin::{self, Origin};
-use crate::recovery::{self, DamageReport, Recovery};
+use crate::recovery::{self, DamageReport, Recovery, Unattached};
 use crate::report::OpenReport;
 use crate::space::SpaceMap;
 use crate::storage::Storage;
@@ -189,7 +190,8 @@ impl Storage {
             }
             reader = LogReader::open_for_recovery(fs.clone(), &config, system.folder)?;
             let mut unreadable = BTreeMap::new();
-            for found in recovery::find_table_spaces(&*fs, &options.dir, options.page_size)? {
+            let discovery = recovery::find_table_spaces(&*fs, &options.dir, options.page_size)?;
+            for found in discovery.spaces {
                 // Nothing is wrong with it as long as the log has nothing for it.
                 match has_pages_of(&options, &found) {
                     true => attach_found(&spaces, &options, &found)?,
@@ -199,6 +201,7 @@ impl Storage {
             // What recovery finds is what it builds upon.
             spaces.sync_unseen()?;
             recovery::sync_folders(&*fs, &options.dir)?;
+            discovery.elsewhere.iter().try_for_each(|dir| fs.sync_dir(dir))?;
             let repaired = match system.doublewrite {
                 Some(blocks) => recovery::repair_torn_pages(
                     &spaces,
@@ -210,8 +213,8 @@ impl Storage {
                 None => 0,
             };
             flusher.set_doublewrite_blocks(system.doublewrite);
-            let run =
-                Recovery::new(&options, (pool.clone(), flusher.clone()), spaces.clone(), damage, unreadable);
+            let found = Unattached { unreadable, dangling: discovery.dangling };
+            let run = Recovery::new(&options, (pool.clone(), flusher.clone()), spaces.clone(), damage, found);
             let mut done = run.run(&mut reader)?;
             done.torn_pages_repaired = repaired;
             report.recovery = Some(done);
@@ -382,20 +385,6 @@ fn new_log_after_clean_shutdown(
     let new =
         NewLog { files: options.log_files_in_group, file_bytes: options.log_file_size, first_lsn: flush_lsn };
     Ok(RedoLog::create(fs, clock, config, new)?)
-}
-
-/// Creates the folder and its parents; their names are durable on return.
-fn create_dir_durably(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
-    let missing: Vec<&Path> =
-        dir.ancestors().take_while(|p| !p.as_os_str().is_empty() && !fs.exists(p)).collect();
-    fs.create_dir_all(dir)?;
-    for made in missing.iter().rev() {
-        match made.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => fs.sync_dir(parent)?,
-            _ => fs.sync_dir(Path::new("."))?,
-        }
-    }
-    Ok(())
 }
 
 /// Removes what an interrupted creation left; the marker goes last.

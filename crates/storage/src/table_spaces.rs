@@ -1,7 +1,9 @@
 //! The tablespaces of tables: made, opened, renamed and dropped, with the log saying so.
 
 use crate::error::{Error, Result};
+use crate::folders::create_dir_durably;
 use crate::fsp;
+use crate::links::{self, Links};
 use crate::options::Options;
 use crate::recovery;
 use crate::space::{Space, SpaceMap};
@@ -23,25 +25,51 @@ impl Storage {
     /// The file is durable before its creation is logged: redo for the space finds it by name even if none of its
     /// pages was written. A file without a creation in the log is an orphan of a call that never returned.
     pub fn create_table_space(&self, id: SpaceId, flags: SpaceFlags, name: &str) -> Result<()> {
-        let path = self.table_space_path(name);
+        self.create_table_space_in(id, flags, name, None)
+    }
+
+    /// The same with the file in a directory elsewhere, which is made if it is not there, and a link that leads to it.
+    ///
+    /// # Errors
+    /// As of [`Storage::create_table_space`]. Directories that were made stay.
+    ///
+    /// # Crash
+    /// As of [`Storage::create_table_space`]; a link without a file may be left.
+    pub fn create_table_space_in(
+        &self,
+        id: SpaceId,
+        flags: SpaceFlags,
+        name: &str,
+        directory: Option<&str>,
+    ) -> Result<()> {
+        let path = self.place_of(name, directory);
         let size = flags.page_size();
         if size != self.options().page_size {
             return Err(Error::Config(format!("a space of {} byte pages in this folder", size.physical())));
         }
-        let space = self.spaces().create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES)?;
-        let made = self.init_table_space(&space, flags, name);
-        if made.is_err() {
-            self.pool().discard_space(id);
-            self.spaces().detach(id);
-            // The error that made it necessary is what counts.
-            let _ = self.fs().remove_file(&path);
+        if directory.is_some() {
+            create_dir_durably(&**self.fs(), path.parent().unwrap_or(&self.options().dir))?;
+            self.link_table_space(name, &path)?;
+        }
+        let made = self.spaces().create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES);
+        let made = made.and_then(|space| {
+            self.init_table_space(&space, flags, name).inspect_err(|_| {
+                self.pool().discard_space(id);
+                self.spaces().detach(id);
+                // The error that made it necessary is what counts.
+                let _ = self.fs().remove_file(&path);
+            })
+        });
+        if made.is_err() && directory.is_some() {
+            // As above.
+            let _ = self.unlink_table_space(name);
         }
         made
     }
 
     /// Makes the file of a new space durable and writes its first pages.
     fn init_table_space(&self, space: &Space, flags: SpaceFlags, name: &str) -> Result<()> {
-        let (id, path) = (space.id(), self.table_space_path(name));
+        let (id, path) = (space.id(), space.path());
         space.mark_written();
         self.spaces().sync(space)?;
         self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
@@ -53,7 +81,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Drops a single-table space and its file.
+    /// Drops a single-table space with its file, and the link to it.
     ///
     /// # Errors
     /// I/O errors. The space is gone from this instance all the same.
@@ -73,18 +101,25 @@ impl Storage {
         // A page whose writing has failed is on its way for ever: who dropped it would wait as long.
         self.flusher().check_usable()?;
         self.pool().discard_space(id);
-        let path = self.spaces().detach(id).map_or_else(|| self.table_space_path(name), |s| s.path());
-        self.fs().remove_file(&path)?;
-        // What described it where it came from.
-        let description = path.with_extension("cfg");
-        if self.fs().exists(&description) {
-            self.fs().remove_file(&description)?;
+        let path = match self.spaces().detach(id) {
+            Some(space) => space.path(),
+            None => self.table_space_path(name)?,
+        };
+        // With what described it where it came from. Somebody may have taken it, or a directory elsewhere, away.
+        for file in [path.with_extension("cfg"), path.clone()] {
+            if self.fs().exists(&file) {
+                self.fs().remove_file(&file)?;
+            }
         }
-        self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
-        Ok(())
+        let folder = path.parent().unwrap_or(&self.options().dir);
+        if self.fs().is_dir(folder) {
+            self.fs().sync_dir(folder)?;
+        }
+        self.unlink_table_space(name)
     }
 
-    /// Renames the file of a single-table space that is open, to `to.ibd` below the folder. The directory is there.
+    /// Renames the file of a single-table space that is open, to `to.ibd` below the folder, where the directory is there; or
+    /// below the directory elsewhere where it is, and its link with it.
     ///
     /// # Errors
     /// [`Error::NoSuchSpace`]; `AlreadyExists`, other I/O errors.
@@ -92,8 +127,8 @@ impl Storage {
     /// # Crash
     /// The rename is durable in the log before it is done; recovery finishes it.
     pub fn rename_table_space(&self, id: SpaceId, from: &str, to: &str) -> Result<()> {
-        self.spaces().get(id)?;
-        let path = self.table_space_path(to);
+        let links = self.links();
+        let path = links.renamed(&self.spaces().get(id)?.path(), to);
         if self.fs().exists(&path) {
             return Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display())));
         }
@@ -101,7 +136,8 @@ impl Storage {
         mtr.log_record(|log| encode::push_file_rename(log, id, from.as_bytes(), to.as_bytes()));
         let lsn = mtr.commit();
         self.log().flush_up_to(lsn)?;
-        self.spaces().rename(id, &path)
+        links.rename(self.spaces(), id, to)?;
+        links.remove_left(&path, from)
     }
 
     /// The file of an open single-table space, all of whose pages are written, takes the place of another one, which is no tablespace
@@ -134,8 +170,10 @@ impl Storage {
     /// I/O errors.
     pub fn drop_if_there(&self, id: SpaceId, name: &str) -> Result<bool> {
         if !self.spaces().contains(id) {
-            let path = self.table_space_path(name);
+            let path = self.table_space_path(name)?;
             if !self.fs().exists(&path) {
+                // It is all that is left; or its directory is not there, and it cannot be followed any more.
+                self.unlink_table_space(name)?;
                 return Ok(false);
             }
             let found = recovery::read_space_id(&**self.fs(), &path, self.options().page_size)?;
@@ -147,9 +185,62 @@ impl Storage {
         Ok(true)
     }
 
-    /// The file a table's space has, if it is of the name `database/table`.
-    pub fn table_space_path(&self, name: &str) -> PathBuf {
-        self.options().dir.join(format!("{name}.ibd"))
+    /// The file a table's space has, if it is of the name `database/table`: below the folder, or where a link leads.
+    ///
+    /// # Errors
+    /// I/O errors of reading the link.
+    pub fn table_space_path(&self, name: &str) -> Result<PathBuf> {
+        self.links().file_of(name)
+    }
+
+    /// The file of a table: below the folder, or below a directory elsewhere.
+    pub fn place_of(&self, name: &str, directory: Option<&str>) -> PathBuf {
+        match directory {
+            None => self.options().dir.join(format!("{name}.ibd")),
+            Some(directory) => links::below(Path::new(directory), name),
+        }
+    }
+
+    /// Where a table's link (`.isl`) leads, if it has one.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn link_target(&self, name: &str) -> Result<Option<PathBuf>> {
+        self.links().target(name)
+    }
+
+    /// Links a table to a file elsewhere; durable on return.
+    ///
+    /// # Errors
+    /// There is a link that leads to another file; I/O errors.
+    pub fn link_table_space(&self, name: &str, file: &Path) -> Result<()> {
+        self.links().make(name, file)
+    }
+
+    /// Removes a table's link, if it has one; durable on return.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn unlink_table_space(&self, name: &str) -> Result<()> {
+        self.links().remove(name)
+    }
+
+    /// Where a file goes whose table gets a name: it stays in the directory where it is.
+    pub fn renamed(&self, file: &Path, to: &str) -> PathBuf {
+        self.links().renamed(file, to)
+    }
+
+    fn links(&self) -> Links<'_> {
+        Links::of(&**self.fs(), &self.options().dir)
+    }
+
+    /// Whether a file is one of a tablespace.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn holds(&self, path: &Path, id: SpaceId) -> Result<bool> {
+        let found = recovery::read_space_id(&**self.fs(), path, self.options().page_size)?;
+        Ok(found.is_some_and(|found| found.id == id))
     }
 
     /// Opens a single-table file, or finds it open.

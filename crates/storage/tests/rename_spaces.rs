@@ -1,5 +1,6 @@
 //! Files are created, renamed and dropped, names are used again, and the power goes off anywhere: afterwards every space
-//! is under the last name whose operation returned, or the one of the operation that was cut off.
+//! is under the last name whose operation returned, or the one of the operation that was cut off. Some files are in a directory
+//! elsewhere, and have links.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
@@ -29,6 +30,14 @@ fn open(disk: &SimDisk) -> Storage {
 
 const NAMES: [&str; 5] = ["a/t", "a/u", "b/t", "b/u", "v"];
 
+/// The directory elsewhere.
+const FAR: &str = "/far/away/";
+
+/// Files of every other number are there.
+fn directory(id: SpaceId) -> Option<&'static str> {
+    id.get().is_multiple_of(2).then_some(FAR)
+}
+
 /// Name and value of each space.
 type Model = BTreeMap<SpaceId, (&'static str, u64)>;
 
@@ -50,18 +59,28 @@ fn step(storage: &Storage, rng: &mut Rng, model: &mut Model, next: &mut u32) -> 
     let free: Vec<&'static str> =
         NAMES.iter().copied().filter(|n| model.values().all(|(used, _)| used != n)).collect();
     let spaces: Vec<SpaceId> = model.keys().copied().collect();
-    let flags = SpaceFlags::new(storage.options().page_size, false, false).unwrap();
+    let flags = |id| SpaceFlags::new(storage.options().page_size, false, directory(id).is_some()).unwrap();
+    // Below a directory elsewhere there is a database.
+    let fits = |id, name: &&str| directory(id).is_none() || name.contains('/');
     match rng.below(10) {
         0..=2 if !free.is_empty() => {
             let (id, name) = (SpaceId(*next), free[rng.index(free.len())]);
             *next += 1;
-            let made = storage.create_table_space(id, flags, name).and_then(|()| write(storage, id, 0));
+            if !fits(id, &name) {
+                return Ok(());
+            }
+            let made = storage
+                .create_table_space_in(id, flags(id), name, directory(id))
+                .and_then(|()| write(storage, id, 0));
             // A creation without a write that returned may be forgotten.
             made.map_err(|_| Box::new(move |m: &mut Model| _ = m.insert(id, (name, 0))) as _)?;
             model.insert(id, (name, 0));
         }
         3..=5 if !free.is_empty() && !spaces.is_empty() => {
             let (id, to) = (spaces[rng.index(spaces.len())], free[rng.index(free.len())]);
+            if !fits(id, &to) {
+                return Ok(());
+            }
             let done = storage.rename_table_space(id, model[&id].0, to);
             done.map_err(|_| Box::new(move |m: &mut Model| m.get_mut(&id).unwrap().0 = to) as _)?;
             model.get_mut(&id).unwrap().0 = to;
@@ -94,12 +113,16 @@ fn found(disk: &SimDisk, storage: &Storage, known: &Model) -> Model {
     for &id in known.keys() {
         let Ok(space) = storage.spaces().get(id) else { continue };
         let path = space.path();
-        let name = NAMES.iter().find(|n| storage.table_space_path(n) == path).unwrap();
+        let name = NAMES.iter().find(|n| storage.table_space_path(n).unwrap() == path).unwrap();
+        assert_eq!(path, storage.place_of(name, directory(id)), "{id}");
+        assert_eq!(storage.link_target(name).unwrap(), directory(id).map(|_| path), "{id}");
         let page = storage.pool().get_shared(PageId::new(id, PageNo(3))).unwrap();
         out.insert(id, (name, get_u64(&page, 200)));
     }
     let files = disk.files().iter().filter(|f| f.extension().is_some_and(|e| e == "ibd")).count();
     assert_eq!(files, out.len(), "{:?}", disk.files());
+    let links = disk.files().iter().filter(|f| f.extension().is_some_and(|e| e == "isl")).count();
+    assert_eq!(links, out.keys().filter(|id| directory(**id).is_some()).count(), "{:?}", disk.files());
     out
 }
 
@@ -151,7 +174,7 @@ fn run(seed: u64) {
         }
         // After a clean opening files are found when they are used.
         for (id, (name, _)) in after.iter().chain(&model) {
-            let path = storage.table_space_path(name);
+            let path = storage.table_space_path(name).unwrap();
             if !storage.spaces().contains(*id) && disk.exists(&path) {
                 let _ = storage.open_table_space(*id, &path);
             }

@@ -4,6 +4,7 @@ use crate::ddl::{IndexSpec, TableSpec};
 use crate::dict::build::TableParts;
 use crate::error::{Error, Result};
 use crate::table::{Column, DefaultValue};
+use std::path::Path;
 use vaquita_format::PageSize;
 use vaquita_format::column::{ColumnDef, DB_ROLL_PTR, DB_ROW_ID, DB_TRX_ID, MType, mysql_type};
 use vaquita_format::index_def::{FieldCmp, IndexDef, KeyPart, RowFormat};
@@ -98,16 +99,17 @@ pub(super) fn table_name(name: &str) -> Result<()> {
     }
 }
 
-/// Whether a table's file can be made.
-pub(super) fn file_is_free(storage: &Storage, name: &str) -> Result<()> {
-    let path = storage.table_space_path(name);
-    match storage.fs().exists(&path) {
-        false => Ok(()),
-        true => Err(Error::TableUnusable {
-            table: name.to_owned(),
-            detail: format!("the file {} exists and belongs to no table; move it away", path.display()),
-            damaged: false,
-        }),
+/// Whether a table's file can be made, and the link to it, if it is elsewhere: nothing has its name, there or in the folder. A link that
+/// leads nowhere is in the way of another link only.
+pub(super) fn file_is_free(storage: &Storage, name: &str, path: &Path) -> Result<()> {
+    let own = storage.place_of(name, None);
+    let link = storage.options().dir.join(format!("{name}.isl"));
+    let linked = storage.link_target(name)?.filter(|to| path == own && storage.fs().exists(to));
+    let link = Some(link).filter(|link| path != own && storage.fs().exists(link));
+    let there = [path.to_owned(), own].into_iter().find(|file| storage.fs().exists(file));
+    match there.or(linked).or(link) {
+        None => Ok(()),
+        Some(file) => Err(Error::FileInTheWay { table: name.to_owned(), file }),
     }
 }
 

@@ -57,6 +57,7 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         id: TableId(0),
         name: spec.name.clone(),
         space: SpaceId::SYSTEM,
+        directory: spec.directory.as_deref().filter(|_| spec.file_per_table).map(with_slash),
         row_format: spec.row_format,
         page_size: storage.options().page_size,
         columns: spec.columns.clone(),
@@ -74,6 +75,10 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         number_documents(&mut parts);
     }
     parts
+}
+
+fn with_slash(directory: &str) -> String {
+    if directory.ends_with('/') { directory.to_owned() } else { format!("{directory}/") }
 }
 
 /// Adds the column that numbers documents and the index on it, as far as they are not declared: the column is the last one, the index
@@ -159,10 +164,13 @@ pub(super) fn create_table(
     let words = change.unlatched(|change| {
         let _folder = dict.keep_folders();
         if spec.file_per_table {
-            check::file_is_free(storage, &spec.name)?;
+            let place = storage.place_of(&spec.name, parts.directory.as_deref());
+            check::file_is_free(storage, &spec.name, &place)
+                .inspect_err(|e| change.core.notes.say(e.to_string()))?;
             make_database_dir(storage, &spec.name)?;
         }
-        make_data(change.core, &mut change.undo, &mut parts)?;
+        make_data(change.core, &mut change.undo, &mut parts)
+            .inspect_err(|e| change.core.notes.say(format!("table {} cannot be made: {e}", spec.name)))?;
         fulltext::make_all(change, &parts, stopwords)
     })?;
     definition::insert(change, &parts)?;
@@ -189,7 +197,7 @@ pub(super) fn make_data(core: &Core, undo: &mut Vec<u64>, parts: &mut TableParts
             core,
             &[Entry::DropSpace { space: parts.space, name: parts.name.clone() }],
         )?);
-        storage.create_table_space(parts.space, flags, &parts.name)?;
+        storage.create_table_space_in(parts.space, flags, &parts.name, parts.directory.as_deref())?;
     }
     for (n, def) in parts.index_defs()?.into_iter().enumerate() {
         let tree = if own {

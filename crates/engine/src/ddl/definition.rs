@@ -43,14 +43,17 @@ pub(super) fn insert_plain(change: &mut Change<'_>, parts: &TableParts) -> Resul
         change.insert(spaces, &row)?;
     }
     if let Some(files) = &sys.files {
-        change.insert(files, &vec![space, rows::name_value(path_value(&parts.name))])?;
+        change.insert(
+            files,
+            &vec![space, rows::name_value(path_value(&parts.name, parts.directory.as_deref()))],
+        )?;
     }
     Ok(())
 }
 
 /// SYS_DATAFILES.PATH of a table.
-pub(super) fn path_value(name: &str) -> String {
-    format!("./{name}.ibd")
+pub(super) fn path_value(name: &str, directory: Option<&str>) -> String {
+    format!("{}{name}.ibd", directory.unwrap_or("./"))
 }
 
 /// Deletes all rows that describe a table, foreign keys excepted.

@@ -167,7 +167,7 @@ fn perform_one(core: &Core, id: u64, entry: &Entry) -> Result<()> {
             storage.drop_if_there(*space, name)?;
         }
         Entry::RenameBack { space, name, new_name } => {
-            let there = storage.table_space_path(new_name);
+            let there = storage.table_space_path(new_name)?;
             if !storage.spaces().contains(*space) && storage.fs().exists(&there) {
                 storage.open_table_space(*space, &there)?;
             }
@@ -175,12 +175,15 @@ fn perform_one(core: &Core, id: u64, entry: &Entry) -> Result<()> {
                 storage.rename_table_space(*space, new_name, name)?;
             }
         }
-        Entry::TakeIn { space, name } => match storage.fs().exists(&storage.table_space_path(name)) {
+        Entry::TakeIn { space, name } => match storage.fs().exists(&storage.table_space_path(name)?) {
             true => drop(storage.drop_if_there(*space, name)?),
-            false => storage.let_go_table_space(*space)?,
+            false => {
+                storage.let_go_table_space(*space)?;
+                storage.unlink_table_space(name)?;
+            }
         },
         Entry::FreeTree { space, index, root, name } => {
-            let path = storage.table_space_path(name);
+            let path = storage.table_space_path(name)?;
             if !storage.spaces().contains(*space) && storage.fs().exists(&path) {
                 storage.open_table_space(*space, &path)?;
             }

@@ -11,6 +11,7 @@
 //! | writing a table anew | [`rebuild`], then [`replace`](mod@replace) |
 //! | building indexes, sorting their entries | [`index_build`], [`sort`], [`load`](mod@load) |
 //! | FULLTEXT indexes: their tables, building them | [`fulltext`](mod@fulltext), [`fulltext_build`] |
+//! | files that were moved while nobody used the folder | [`places`](mod@places) |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
@@ -37,6 +38,7 @@ mod leftovers;
 mod load;
 mod log;
 mod objects;
+mod places;
 pub(crate) mod rebuild;
 mod recover;
 mod redefine;
@@ -54,6 +56,7 @@ pub(crate) use fulltext_build::begin as begin_fulltext;
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
 pub use objects::{Put, drop_object, drop_this_object, move_object, put_object, update_object};
+pub(crate) use places::settle as settle_places;
 pub use rebuild::ConvertRow;
 pub(crate) use temporary::{
     Temporary, create_like as create_temporary_like, create_table as create_temporary_table,
@@ -137,6 +140,8 @@ pub struct TableSpec {
     pub auto_increment: Option<u64>,
     /// In a tablespace of its own (`file_per_table`); else in the system tablespace.
     pub file_per_table: bool,
+    /// The directory elsewhere that the file is below (DATA DIRECTORY): an absolute path. Tables of the system tablespace have none.
+    pub directory: Option<String>,
     /// Default collation.
     pub collation: u16,
     /// Comment.
@@ -167,6 +172,7 @@ impl TableSpec {
             row_format: RowFormat::Dynamic,
             auto_increment: None,
             file_per_table: true,
+            directory: None,
             collation: 8,
             comment: String::new(),
             extra: String::new(),

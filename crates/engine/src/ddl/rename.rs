@@ -10,7 +10,7 @@ use super::change::Change;
 use super::definition::path_value;
 use super::log::Entry;
 use super::{check, foreign, fulltext, make_database_dir, objects};
-use crate::dict::load::TableRow;
+use crate::dict::load::{TableRow, missing};
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use vaquita_base::SpaceId;
@@ -205,7 +205,11 @@ impl<'n> Renaming<'n> {
         if row.space == SpaceId::SYSTEM {
             return Ok(false);
         }
-        let path = storage.table_space_path(&row.name);
+        let path = storage.table_space_path(&row.name)?;
+        if path != storage.place_of(&row.name, None) && !storage.fs().exists(&path) {
+            // It would not be found under its new name when its directory is there again.
+            return Err(missing(&row.name, &path));
+        }
         if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
             storage.open_table_space(row.space, &path)?;
         }
@@ -240,7 +244,8 @@ pub(super) fn rename_files(
         change.will_make(&back)?;
         for (pair, Renaming { row, to }) in files {
             *at = *pair;
-            check::file_is_free(storage, to)?;
+            let file = storage.spaces().get(row.space)?.path();
+            check::file_is_free(storage, to, &storage.renamed(&file, to))?;
             storage.rename_table_space(row.space, &row.name, to)?;
         }
         Ok(())
@@ -261,7 +266,9 @@ pub(super) fn rename_rows(change: &mut Change<'_>, renaming: &Renaming<'_>) -> R
         change.update(spaces, &[&space], &[(1, Some(to.as_bytes()))])?;
     }
     if let Some(files) = &sys.files {
-        change.update(files, &[&space], &[(1, Some(path_value(to).as_bytes()))])?;
+        let directory = change.core.dict.directory_of(change.storage(), row.space)?;
+        let path = path_value(to, directory.as_deref());
+        change.update(files, &[&space], &[(1, Some(path.as_bytes()))])?;
     }
     Ok(())
 }

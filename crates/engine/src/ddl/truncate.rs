@@ -6,7 +6,7 @@ use super::log::Entry;
 use super::{create, definition, foreign, fulltext};
 use crate::dict::build::TableParts;
 use crate::dict::ids;
-use crate::dict::load::TableRow;
+use crate::dict::load::{TableRow, missing};
 use crate::documents::StopwordChoice;
 use crate::error::{Error, Result};
 use vaquita_base::SpaceId;
@@ -64,7 +64,11 @@ fn make_empty(
     let mut old_file = row.name.clone();
     if row.space != SpaceId::SYSTEM {
         old_file = out_of_the_way(&row.name, row.id.get());
-        let path = storage.table_space_path(&row.name);
+        let path = storage.table_space_path(&row.name)?;
+        if parts.directory.is_some() && !storage.fs().exists(&path) {
+            // The empty one would be in the way when its directory is there again.
+            return Err(missing(&row.name, &path));
+        }
         if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
             storage.open_table_space(row.space, &path)?;
         }

@@ -45,6 +45,8 @@ pub struct TableParts {
     pub name: String,
     /// Tablespace.
     pub space: SpaceId,
+    /// The directory elsewhere that its file is below, with a slash at its end.
+    pub directory: Option<String>,
     /// Row format.
     pub row_format: RowFormat,
     /// Page size of the tablespace.
@@ -190,6 +192,7 @@ impl TableParts {
             id: self.id,
             name: self.name,
             space: self.space,
+            directory: self.directory,
             row_format: self.row_format,
             columns: self.columns,
             indexes,

@@ -154,6 +154,7 @@ fn auxiliary(
         id: TableId(0),
         name,
         space: SpaceId::SYSTEM,
+        directory: None,
         row_format: RowFormat::Compact,
         page_size: PageSize::new(logical).expect("a table has pages of a size that there is"),
         columns,

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kept::{self, Extra};
 use crate::table::{Column, ForeignKey, FullTextIndex, ReferentialAction, Table, Unmaintained};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_format::PageSize;
@@ -187,6 +187,7 @@ impl Dictionary {
             id: row.id,
             name: row.name.clone(),
             space: row.space,
+            directory: self.directory_of(storage, row.space)?,
             row_format: row.row_format(),
             page_size: page_size.ok_or_else(|| {
                 Error::Corrupt(format!("table {}: flags {:#x} in SYS_TABLES", row.name, row.flags))
@@ -374,20 +375,56 @@ impl Dictionary {
             |detail: String| Error::TableUnusable { table: row.name.clone(), detail, damaged: false };
         let path = self.file_of(storage, row)?;
         if !storage.fs().exists(&path) {
-            return Err(unusable(format!("its file {} is missing", path.display())));
+            return Err(missing(&row.name, &path));
         }
         storage.open_table_space(row.space, &path).map_err(|e| unusable(e.to_string()))
     }
 
-    /// Where a table's file is: below the folder, or where its `.isl` says.
+    /// Where a table's file is: where its `.isl` leads, where SYS_DATAFILES says, or below the folder; the first of these where there is one.
     fn file_of(&self, storage: &Storage, row: &TableRow) -> Result<PathBuf> {
-        let dir = &storage.options().dir;
-        let away = TableFlags::decode(row.flags).is_ok_and(|f| f.data_dir());
-        if away && let Some(target) = server_files::read_link(storage, &row.name)? {
-            return Ok(target);
+        let own = storage.place_of(&row.name, None);
+        let mut elsewhere = storage.link_target(&row.name)?.filter(|target| *target != own);
+        if elsewhere.is_none() {
+            elsewhere = self.path_elsewhere(storage, row.space)?.map(PathBuf::from);
         }
-        Ok(dir.join(format!("{}.ibd", row.name)))
+        let Some(elsewhere) = elsewhere else { return Ok(own) };
+        match (storage.fs().exists(&elsewhere), storage.fs().exists(&own)) {
+            (false, true) => Ok(own),
+            (true, true) if storage.holds(&own, row.space)? => Err(Error::TableUnusable {
+                table: row.name.clone(),
+                detail: format!(
+                    "{} and {} both hold it; move one of them away",
+                    own.display(),
+                    elsewhere.display()
+                ),
+                damaged: false,
+            }),
+            _ => Ok(elsewhere),
+        }
     }
+
+    /// The path that SYS_DATAFILES has of a tablespace that is not below the folder.
+    fn path_elsewhere(&self, storage: &Storage, space: SpaceId) -> Result<Option<String>> {
+        let Some(files) = self.sys.files.as_ref().filter(|_| space != SpaceId::SYSTEM) else {
+            return Ok(None);
+        };
+        let key = rows::u32_value(space.get()).unwrap_or_default();
+        let found = rows::read(storage, files.clustered(), &[&key])?;
+        Ok(found.first().map(|row| row.text(3)).filter(|path| path.starts_with('/')))
+    }
+
+    /// The directory elsewhere that a tablespace is below, with a slash at its end: the path without `database/table.ibd`.
+    pub(crate) fn directory_of(&self, storage: &Storage, space: SpaceId) -> Result<Option<String>> {
+        let path = self.path_elsewhere(storage, space)?;
+        let directory = path.as_deref().and_then(|path| path.rsplit_once('/')?.0.rsplit_once('/'));
+        Ok(directory.map(|(directory, _)| format!("{directory}/")))
+    }
+}
+
+/// A table's file is not there.
+pub(crate) fn missing(table: &str, file: &Path) -> Error {
+    let detail = format!("its file {} is missing", file.display());
+    Error::TableUnusable { table: table.to_owned(), detail, damaged: false }
 }
 
 /// Marks the column that numbers documents and its index as hidden, if a MySQL server's InnoDB has added them; what was added here is told

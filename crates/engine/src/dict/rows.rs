@@ -151,7 +151,7 @@ impl Flags {
             };
         let discarded = if parts.discarded && parts.row_format.is_comp() { mix_len::DISCARDED } else { 0 };
         Flags {
-            table: TableFlags::new(parts.page_size, atomic, false),
+            table: TableFlags::new(parts.page_size, atomic, parts.directory.is_some()),
             mix_len: mix_len::FTS_HEX_NAMES | own | words | discarded,
         }
     }

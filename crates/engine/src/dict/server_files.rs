@@ -1,11 +1,11 @@
-//! Files that a MySQL server keeps beside the tables of InnoDB: `.frm` and `.isl`.
+//! Files that a MySQL server keeps beside the tables of InnoDB: `.frm`.
 
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
 use crate::error::Result as EngineResult;
 use crate::kept::{Extra, index_option, option};
 use crate::table::{Column, DefaultValue};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use vaquita_format::Corruption;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
 use vaquita_format::frm::{
@@ -20,8 +20,6 @@ use vaquita_storage::Storage;
 const FRM_MAX: u64 = 16 << 20;
 /// How much of a `.frm` tells whether it is a view's.
 const VIEW_HEAD: u64 = 16;
-/// Longest `.isl`.
-const LINK_MAX: u64 = 4_096;
 
 /// Whether a MySQL server made the folder: its own tables have `.frm` files.
 pub(crate) fn is_of_a_server(storage: &Storage) -> bool {
@@ -225,13 +223,6 @@ fn stored_default(mut value: Vec<u8>, def: &ColumnDef, format: RowFormat) -> Def
         }
     }
     DefaultValue::Stored(value)
-}
-
-/// Where the table's `.isl` points, if there is one.
-pub(crate) fn read_link(storage: &Storage, name: &str) -> EngineResult<Option<PathBuf>> {
-    let path = storage.options().dir.join(format!("{name}.isl"));
-    let Some(text) = read(storage, &path, LINK_MAX)? else { return Ok(None) };
-    Ok(Some(PathBuf::from(String::from_utf8_lossy(&text).trim().to_owned())))
 }
 
 fn read(storage: &Storage, path: &Path, max: u64) -> EngineResult<Option<Vec<u8>>> {

@@ -165,6 +165,7 @@ fn parts(
         id,
         name: table.name.to_owned(),
         space: SpaceId::SYSTEM,
+        directory: None,
         row_format: RowFormat::Redundant,
         page_size,
         columns,

@@ -191,6 +191,8 @@ pub struct Table {
     pub name: String,
     /// Its tablespace.
     pub space: SpaceId,
+    /// The directory elsewhere that its file is below (DATA DIRECTORY), with a slash at its end.
+    pub directory: Option<String>,
     /// Its row format.
     pub row_format: RowFormat,
     /// User columns.

@@ -110,7 +110,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("have_rtree_keys", Global, Fact, Kind::Enum(&["YES", "NO", "DISABLED"]), "NO", Works),
     v("have_ssl", Global, Fact, Kind::Enum(&["YES", "NO", "DISABLED"]), "DISABLED", Works),
     v("have_statement_timeout", Global, Fact, Kind::Enum(&["YES", "NO", "DISABLED"]), "YES", Works),
-    v("have_symlink", Global, Fact, Kind::Enum(&["YES", "NO", "DISABLED"]), "DISABLED", Works),
+    v("have_symlink", Global, Fact, Kind::Enum(&["YES", "NO", "DISABLED"]), "YES", Works),
     v("host_cache_size", Global, Live, uint(0, 65536, 1), "528", Tuning),
     v("hostname", Global, Fact, Kind::Text, "localhost", Works),
     v("identity", Session, Live, uint(0, MAX, 1), "0", Works),

@@ -15,8 +15,8 @@ use super::clauses::{self, Asked, Clauses, Lock, Way, Why};
 use super::copy;
 use super::create::{add_column, check_primary_key, column_keys, database_collation, refuse_words};
 use super::{
-    checks, columns, expressions, instant, keys, limits, look_at, metadata, names_of, options, tables,
-    tablespaces,
+    checks, columns, directories, expressions, instant, keys, limits, look_at, metadata, names_of, options,
+    tables, tablespaces,
 };
 use crate::statement::StmtCx;
 use std::sync::Arc;
@@ -209,6 +209,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     for action in alter.actions {
         change.keys(cx, action)?;
     }
+    directories::ignore_all(cx, &mut table_options);
     if !table_options.is_empty() {
         let collation = database_collation(cx, &change.definition.database)?;
         let before = change.definition.collation;

@@ -185,6 +185,9 @@ fn names_and_spec(
     // A table of a format that is not for the system tablespace stays where it is.
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
         || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
+    if spec.directory.is_some() && !spec.file_per_table {
+        super::directories::leave(cx);
+    }
     super::limits::settle_row_size(cx, &mut spec)?;
     Ok((name, spec))
 }

@@ -1,6 +1,6 @@
 //! CREATE TABLE.
 
-use super::{check_database_exists, columns, keys, limits, look_at, names_of, options};
+use super::{check_database_exists, columns, directories, keys, limits, look_at, names_of, options};
 use crate::statement::{StmtCx, planning};
 use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;
@@ -21,6 +21,7 @@ pub(super) fn create_table(
     if written.partitioning.is_some() {
         return Err(SqlError::unsupported("PARTITION BY"));
     }
+    directories::check_written(cx, written.options)?;
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let engine_name = engine_name(&database, &name)?;
@@ -60,6 +61,7 @@ pub(super) fn create_table(
     check_primary_key(cx, &definition)?;
     definition.options.set_created(cx.state.now_us / 1_000_000);
     definition.check_row_bytes()?;
+    directories::settle(cx, &mut definition, written.options, written.temporary)?;
     limits::settle_row_format(cx, &mut definition, false)?;
     definition.check_key_columns()?;
     let mut spec = definition.to_spec(None)?;
@@ -142,7 +144,7 @@ pub(super) fn creation_error(e: &vaquita_engine::Error, definition: &Definition)
                 None => SqlError::new(1071, format!("Specified key was too long: {text}")),
             }
         }
-        other => error::engine(other),
+        other => directories::creation_error(other, definition).unwrap_or_else(|| error::engine(other)),
     }
 }
 
@@ -174,6 +176,8 @@ fn like_definition(
     definition.name = name.to_owned();
     // As MySQL: foreign keys are not copied.
     definition.foreign_keys.clear();
+    // Nor where the file is.
+    definition.directory = None;
     definition.number_checks();
     Ok(definition)
 }

@@ -19,7 +19,7 @@ pub(super) fn is_on(cx: &StmtCx<'_>, name: &str) -> bool {
     id.is_some_and(|id| cx.state.vars.get(id).uint() != 0)
 }
 
-fn is_strict(cx: &StmtCx<'_>) -> bool {
+pub(super) fn is_strict(cx: &StmtCx<'_>) -> bool {
     is_on(cx, "innodb_strict_mode")
 }
 

@@ -22,6 +22,7 @@ mod columns;
 mod copy;
 mod create;
 mod databases;
+mod directories;
 mod expressions;
 mod instant;
 mod keys;

@@ -85,7 +85,6 @@ fn one(
         TableOption::Checksum(n) => keep_positive(definition, Kept::Checksum, *n),
         TableOption::DelayKeyWrite(n) => keep_positive(definition, Kept::DelayKeyWrite, *n),
         TableOption::PackKeys(n) => keep(definition, Kept::PackKeys, n),
-        TableOption::DataDirectory(_) => return Err(SqlError::unsupported("DATA DIRECTORY")),
         TableOption::Tablespace(_) => return Err(SqlError::unsupported("TABLESPACE")),
         TableOption::Compression(_) => return Err(SqlError::unsupported("COMPRESSION")),
         TableOption::Encryption(text) if !text.eq_ignore_ascii_case(b"n") => {
@@ -94,8 +93,9 @@ fn one(
         TableOption::Connection(_) | TableOption::InsertMethod(_) | TableOption::Union(_) => {
             return Err(SqlError::unsupported("options of other storage engines"));
         }
-        // Without effect on tables of InnoDB.
-        TableOption::IndexDirectory(_)
+        // See `directories`; the others are without effect on tables of InnoDB.
+        TableOption::DataDirectory(_)
+        | TableOption::IndexDirectory(_)
         | TableOption::StorageDisk(_)
         | TableOption::Password(_)
         | TableOption::Encryption(_) => {}

@@ -32,6 +32,7 @@ pub(crate) fn style(vars: &SessionVars) -> Style {
         field_options: !no_field_options,
         key_options: !(no_field_options || mode.has(SqlMode::NO_KEY_OPTIONS) || foreign || old),
         table_options: !(mode.has(SqlMode::NO_TABLE_OPTIONS) || foreign),
+        directories: !mode.has(SqlMode::NO_DIR_IN_CREATE),
         old,
     }
 }

@@ -191,10 +191,12 @@ pub(super) fn sys_tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let core = m.db.engine.core();
     for row in error::of_engine(core.dict.sys_tables(&core.storage))? {
         let (file, format) = formats(row.row_format);
+        // What is kept does not tell REDUNDANT from COMPACT, what is shown does.
+        let flags = if row.row_format == RowFormat::Redundant { row.flags & !1 } else { row.flags };
         m.push(vec![
             Value::UInt(row.id.get()),
             text(row.name),
-            Value::UInt(row.flags.into()),
+            Value::UInt(flags.into()),
             // Three hidden columns count.
             Value::UInt(u64::from(row.n_cols) + 3),
             Value::UInt(row.space.get().into()),

@@ -1,7 +1,8 @@
 //! Finding the tablespaces of a folder by what their files say.
 
 use crate::error::{Error, Result};
-use std::collections::HashMap;
+use crate::links::Links;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use vaquita_base::SpaceId;
 use vaquita_base::codec::get_u32;
@@ -18,15 +19,24 @@ pub(crate) struct FoundSpace {
     pub(crate) path: PathBuf,
 }
 
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    /// Spaces with files, by number.
+    pub(crate) spaces: Vec<FoundSpace>,
+    /// Links that lead nowhere: themselves and where.
+    pub(crate) dangling: Vec<(PathBuf, PathBuf)>,
+    /// Directories elsewhere in which files are.
+    pub(crate) elsewhere: BTreeSet<PathBuf>,
+}
+
 /// The `.ibd` files in the folder and its sub-folders (one level: databases), and where `.isl` files point.
 ///
 /// Files that do not say which space they hold (all zeros: created just before a crash) are left out; and of two that say the same one
 /// that is described (`.cfg`): it is from elsewhere, to be imported.
-pub(crate) fn find_table_spaces(
-    fs: &dyn FileSystem,
-    dir: &Path,
-    page_size: PageSize,
-) -> Result<Vec<FoundSpace>> {
+pub(crate) fn find_table_spaces(fs: &dyn FileSystem, dir: &Path, page_size: PageSize) -> Result<Discovery> {
+    let links = Links::of(fs, dir);
+    let mut out = Discovery::default();
     let mut found: HashMap<SpaceId, FoundSpace> = HashMap::new();
     let mut take = |path: PathBuf| -> Result<()> {
         if let Some(space) = read_space_id(fs, &path, page_size)? {
@@ -53,18 +63,21 @@ pub(crate) fn find_table_spaces(
             match path.extension().and_then(|e| e.to_str()) {
                 Some("ibd") => take(path)?,
                 Some("isl") => {
-                    let target = read_link(fs, &path)?;
+                    let Some(target) = links.read(&path)? else { continue };
                     if fs.exists(&target) {
+                        out.elsewhere.extend(target.parent().map(Path::to_owned));
                         take(target)?;
+                    } else {
+                        out.dangling.push((path, target));
                     }
                 }
                 _ => {}
             }
         }
     }
-    let mut all: Vec<_> = found.into_values().collect();
-    all.sort_by_key(|s| s.id);
-    Ok(all)
+    out.spaces = found.into_values().collect();
+    out.spaces.sort_by_key(|s| s.id);
+    Ok(out)
 }
 
 /// Makes the names in the folder and its sub-folders durable.
@@ -75,13 +88,6 @@ pub(crate) fn sync_folders(fs: &dyn FileSystem, dir: &Path) -> Result<()> {
         }
     }
     Ok(fs.sync_dir(dir)?)
-}
-
-fn read_link(fs: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
-    let file = fs.open(path, OpenOptions::new(OpenMode::Read))?;
-    let mut text = vec![0; file.len()?.min(4_096) as usize];
-    file.read_at(&mut text, 0)?;
-    Ok(PathBuf::from(String::from_utf8_lossy(&text).trim().to_owned()))
 }
 
 /// Which space a file holds: what most of its first pages say, because page 0 may be torn or not yet written.

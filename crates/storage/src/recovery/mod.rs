@@ -28,6 +28,7 @@ use crate::buf::BufferPool;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
 use crate::fsp::INITIAL_PAGES;
+use crate::links::Links;
 use crate::log::LogReader;
 use crate::options::{ForceRecovery, Options};
 use crate::report::RecoveryReport;
@@ -97,6 +98,15 @@ enum Owner {
     Another,
 }
 
+/// What was found beside the files that were attached.
+#[derive(Debug, Default)]
+pub(crate) struct Unattached {
+    /// Files whose pages the pool cannot hold: compressed ones.
+    pub(crate) unreadable: BTreeMap<SpaceId, PathBuf>,
+    /// Links that lead nowhere: themselves and where.
+    pub(crate) dangling: Vec<(PathBuf, PathBuf)>,
+}
+
 /// A running recovery.
 pub(crate) struct Recovery<'a> {
     options: &'a Options,
@@ -110,13 +120,14 @@ pub(crate) struct Recovery<'a> {
     pending: Option<Pending>,
     /// Spaces with redo but without a file, and where they were first met.
     missing: BTreeMap<SpaceId, Lsn>,
-    /// Files whose pages the pool cannot hold: compressed ones.
-    unreadable: BTreeMap<SpaceId, PathBuf>,
+    found: Unattached,
     deleted: BTreeSet<SpaceId>,
     /// Folders made for files whose drop came later in the log, or did not.
     folders: Vec<PathBuf>,
     /// The last name of spaces that were renamed.
-    renamed: BTreeMap<SpaceId, PathBuf>,
+    renamed: BTreeMap<SpaceId, String>,
+    /// Names that spaces have given up and none has taken since: links under them may be left.
+    given_up: BTreeSet<String>,
     /// Spaces whose header page has redo: their size may have changed.
     resized: BTreeSet<SpaceId>,
     /// The space of the last record that was kept.
@@ -130,7 +141,7 @@ impl<'a> Recovery<'a> {
         (pool, flusher): (Arc<BufferPool>, Arc<Flusher>),
         spaces: Arc<SpaceMap>,
         damage: Arc<DamageReport>,
-        unreadable: BTreeMap<SpaceId, PathBuf>,
+        found: Unattached,
     ) -> Self {
         // Small enough to stay in the processor's caches between scan and application, large enough that a round
         // brings several records to most pages; the rest of the pool is for the pages.
@@ -147,10 +158,11 @@ impl<'a> Recovery<'a> {
             damage,
             pending: None,
             missing: BTreeMap::new(),
-            unreadable,
+            found,
             deleted: BTreeSet::new(),
             folders: Vec::new(),
             renamed: BTreeMap::new(),
+            given_up: BTreeSet::new(),
             resized: BTreeSet::new(),
             last_wanted: None,
             report: RecoveryReport::default(),
@@ -164,7 +176,7 @@ impl<'a> Recovery<'a> {
         self.pool.set_sorted_flush_insertion(true);
         let outcome =
             self.scan_and_apply(reader).and_then(|()| self.repeat_renames()).and_then(|()| self.grow_files());
-        let outcome = outcome.and_then(|()| self.remove_empty_folders());
+        let outcome = outcome.and_then(|()| self.remove_links()).and_then(|()| self.remove_empty_folders());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
@@ -282,9 +294,13 @@ impl<'a> Recovery<'a> {
         true
     }
 
+    fn links(&self) -> Links<'_> {
+        Links::of(&**self.spaces.fs(), &self.options.dir)
+    }
+
     /// Path of the file a log record names `database/table`.
-    fn path_of(&self, name: &[u8]) -> PathBuf {
-        self.options.dir.join(format!("{}.ibd", String::from_utf8_lossy(name)))
+    fn path_of(&self, name: &[u8]) -> Result<PathBuf> {
+        self.links().file_of(&String::from_utf8_lossy(name))
     }
 
     fn repeat_file_operation(
@@ -299,8 +315,9 @@ impl<'a> Recovery<'a> {
             .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))?;
         match op {
             FileOp::Create { flags, name, .. } => {
-                let path = self.path_of(name);
+                let path = self.path_of(name)?;
                 self.repeat_creation(space, flags.unwrap_or(0), &path)?;
+                self.given_up.remove(&*String::from_utf8_lossy(name));
                 self.deleted.remove(&space);
             }
             FileOp::Delete { name } => {
@@ -308,16 +325,22 @@ impl<'a> Recovery<'a> {
                 self.pool.discard_space(space);
                 self.deleted.insert(space);
                 self.renamed.remove(&space);
-                let file = self.spaces.detach(space).map_or_else(|| self.path_of(name), |s| s.path());
+                let file = match self.spaces.detach(space) {
+                    Some(open) => open.path(),
+                    None => self.path_of(name)?,
+                };
                 // The name may be another space's by now. A file that does not say whose it is may be that one's too,
                 // whose creation comes later in the log then, and makes it again.
                 if matches!(self.owner_of(&file, space)?, Owner::This | Owner::Unknown) {
                     self.remove_durably(&file)?;
                 }
+                self.given_up.insert(String::from_utf8_lossy(name).into_owned());
             }
-            FileOp::Rename { new, .. } => {
-                let to = self.path_of(new);
-                self.renamed.insert(space, to);
+            FileOp::Rename { old, new } => {
+                let new = String::from_utf8_lossy(new).into_owned();
+                self.given_up.insert(String::from_utf8_lossy(old).into_owned());
+                self.given_up.remove(&new);
+                self.renamed.insert(space, new);
             }
         }
         Ok(())
@@ -335,30 +358,44 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
+    /// Removes the links that files have left behind.
+    fn remove_links(&self) -> Result<()> {
+        let links = self.links();
+        for name in &self.given_up {
+            if links.target(name)?.is_none_or(|target| !self.spaces.fs().exists(&target)) {
+                links.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives every space the last name the log has for it. The names before it are not gone through again: other spaces
     /// may have them by now. What stands at the last name is this space's file, or is about to leave it too.
     fn repeat_renames(&self) -> Result<()> {
-        let mut left: Vec<(SpaceId, &PathBuf)> = self.renamed.iter().map(|(&id, to)| (id, to)).collect();
+        let links = self.links();
+        let mut left: Vec<(SpaceId, &String)> = self.renamed.iter().map(|(&id, name)| (id, name)).collect();
         loop {
             let before = left.len();
             let mut waiting = Vec::new();
-            for (space, to) in left {
-                match self.spaces.get(space) {
-                    Ok(open) if open.path() != *to => {}
-                    // It has its name, or was dropped.
-                    _ => continue,
+            for (space, name) in left {
+                // Otherwise it was dropped.
+                let Ok(open) = self.spaces.get(space) else { continue };
+                let to = links.renamed(&open.path(), name);
+                if open.path() == to {
+                    continue;
                 }
-                match self.owner_of(to, space)? {
-                    Owner::Another => waiting.push((space, to)),
-                    Owner::NoFile | Owner::Unknown | Owner::This => self.spaces.rename(space, to)?,
+                match self.owner_of(&to, space)? {
+                    Owner::Another => waiting.push((space, name)),
+                    Owner::NoFile | Owner::Unknown | Owner::This => {
+                        links.rename(&self.spaces, space, name)?
+                    }
                 }
             }
             match waiting.first() {
                 None => return Ok(()),
-                Some((space, to)) if waiting.len() == before => {
+                Some((space, name)) if waiting.len() == before => {
                     return Err(Error::Folder(format!(
-                        "{} should hold tablespace {space} but holds another; move it away",
-                        to.display()
+                        "the file of {name} should hold tablespace {space} but holds another; move it away"
                     )));
                 }
                 Some(_) => left = waiting,
@@ -379,6 +416,8 @@ impl<'a> Recovery<'a> {
             Owner::This | Owner::Unknown => {
                 self.spaces.attach(space, raw_flags, size, &[path.to_owned()]).map(|_| ())
             }
+            // It was elsewhere: dropped later, or its directory is not there.
+            Owner::NoFile if SpaceFlags::decode(raw_flags).is_ok_and(SpaceFlags::data_dir) => Ok(()),
             // Taken for an earlier space's, and dropped with that; or dropped later.
             Owner::NoFile => {
                 let folder = path.parent().unwrap_or(&self.options.dir);
@@ -414,9 +453,17 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
+    /// The links that lead nowhere, as part of a sentence.
+    fn nowhere(&self) -> String {
+        let line = |(link, to): &(PathBuf, PathBuf)| {
+            format!("; {} leads to {}, which is not there", link.display(), to.display())
+        };
+        self.found.dangling.iter().map(line).collect()
+    }
+
     fn check_missing(&self) -> Result<()> {
         for (space, lsn) in self.missing.iter().filter(|(space, _)| !self.deleted.contains(space)) {
-            let text = match self.unreadable.get(space) {
+            let text = match self.found.unreadable.get(space) {
                 Some(path) => format!(
                     "{} has compressed pages and changes in the redo log from LSN {lsn} on, which are not applied to such \
                      pages: let the server that made it recover the folder, or set innodb_force_recovery=1 to lose these \
@@ -424,9 +471,10 @@ impl<'a> Recovery<'a> {
                     path.display()
                 ),
                 None => format!(
-                    "tablespace {space} has redo from LSN {lsn} on, but no file below {} belongs to it; put the file \
+                    "tablespace {space} has redo from LSN {lsn} on, but no file below {} belongs to it{}; put the file \
                      back, or set innodb_force_recovery=1 to go on without it",
-                    self.options.dir.display()
+                    self.options.dir.display(),
+                    self.nowhere()
                 ),
             };
             if self.options.force_recovery < ForceRecovery::IGNORE_CORRUPT {

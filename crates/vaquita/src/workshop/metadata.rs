@@ -24,6 +24,7 @@ use vaquita_format::text::TextType;
 use vaquita_format::{fsp, index_page};
 
 use super::dictionary::DictTable;
+use super::links;
 use super::roots::{Root, find_roots, root_at};
 use super::source::PageSource;
 
@@ -115,8 +116,12 @@ pub struct MetadataFiles {
 }
 
 impl MetadataFiles {
-    /// The files beside an `.ibd`.
+    /// The files beside an `.ibd`. Of one elsewhere that an `.isl` leads to, the `.frm` is beside that.
     pub fn beside(ibd: &Path) -> MetadataFiles {
+        if links::is_link(ibd) {
+            let cfg = links::target(ibd).map_or(None, |file| MetadataFiles::beside(&file).cfg);
+            return MetadataFiles { cfg, ..MetadataFiles::beside(&ibd.with_extension("ibd")) };
+        }
         let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
         let table = stem.split_once("#P#").or_else(|| stem.split_once("#p#")).map_or(stem, |(t, _)| t);
         let existing = |name: String| Some(ibd.with_file_name(name)).filter(|p| p.is_file());

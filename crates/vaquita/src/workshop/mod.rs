@@ -18,6 +18,7 @@ pub mod dictionary;
 pub mod dump;
 pub mod in_use;
 pub mod inspect;
+pub mod links;
 pub mod metadata;
 pub mod progress;
 pub mod recovered;

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::links;
 use vaquita_base::PageNo;
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::maker::{self, Foreign};
@@ -162,12 +163,12 @@ impl SpaceFile {
         }
     }
 
-    /// Opens an `.ibd`, or an `ibdata` file together with those that follow it.
+    /// Opens an `.ibd`, the one that an `.isl` leads to, or an `ibdata` file together with those that follow it.
     ///
     /// # Errors
     /// As [`SpaceFile::open`].
     pub fn open_with_followers(path: &Path) -> Result<SpaceFile, ReadError> {
-        SpaceFile::open(&followers(path))
+        SpaceFile::open(&followers(&links::follow(path).map_err(ReadError::Io)?))
     }
 
     /// The first file.

@@ -43,6 +43,7 @@ use vaquita_format::index_def::IndexDef;
 use vaquita_format::roots::{Root, find_roots};
 use vaquita_format::tuple::TupleField;
 use vaquita_io::{FileSystem, OpenMode, OpenOptions};
+use vaquita_storage::Storage;
 use vaquita_txn::TrxShared;
 
 /// Bytes that are read at once.
@@ -81,12 +82,14 @@ pub(super) fn import(change: &mut Change<'_>, name: &str) -> Result<Imported> {
 fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> Result<(Imported, u64)> {
     let core = change.core;
     let storage = &*core.storage;
-    let path = storage.table_space_path(&row.name);
+    let elsewhere = parts.directory.as_deref();
+    let path = storage.place_of(&row.name, elsewhere);
     let description = read_description(storage.fs().as_ref(), &path, &row.name)?;
     let bad = |detail: String, missing: bool| Error::BadImport { table: row.name.clone(), detail, missing };
     let table = parts.clone().detached()?;
-    let own_flags = SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, false)
-        .map_err(|e| Error::Corrupt(e.to_string()))?;
+    let own_flags =
+        SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, elsewhere.is_some())
+            .map_err(|e| Error::Corrupt(e.to_string()))?;
     if let Some(file) = &description {
         schema::compare(&export::description(&table, "", own_flags), file).map_err(Error::SchemaMismatch)?;
     }
@@ -115,7 +118,10 @@ fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> R
         lsn: storage.log().current_lsn(),
     };
     storage.log().flush_up_to(numbers.lsn).map_err(vaquita_storage::Error::from)?;
-    let to = storage.table_space_path(&made);
+    let to = storage.place_of(&made, elsewhere);
+    if elsewhere.is_some() {
+        storage.link_table_space(&made, &to)?;
+    }
     let watched = change.watched();
     let found =
         convert(core, &source, &to, (numbers, &trees), &watched).map_err(|e| refused(e, &row.name))?;
@@ -124,7 +130,7 @@ fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> R
     let filled = parts.clone().open(storage, None)?;
     remove_left(core, &filled, &found, &watched)?;
     storage.flush_everything()?;
-    storage.replace_by_table_space(parts.space, &path)?;
+    take_place(storage, (parts.space, &made), (&row.name, &path), elsewhere.is_some())?;
     let without_description = match &description {
         Some(file) => {
             parts.auto_inc_from = file.autoinc;
@@ -133,6 +139,23 @@ fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> R
         None => Some(format!("./{}.cfg", row.name)),
     };
     Ok((Imported { without_description }, found.row_id))
+}
+
+/// The file that was made takes the place of the user's. Elsewhere there is a link to it at any time.
+fn take_place(
+    storage: &Storage,
+    (space, made): (SpaceId, &str),
+    (name, path): (&str, &Path),
+    elsewhere: bool,
+) -> Result<()> {
+    if !elsewhere {
+        return Ok(storage.replace_by_table_space(space, path)?);
+    }
+    storage.link_table_space(name, path)?;
+    let placed = storage.replace_by_table_space(space, path);
+    // What became of the file is what counts.
+    let link = if placed.is_ok() { made } else { name };
+    placed.and(storage.unlink_table_space(link)).map_err(Error::from)
 }
 
 fn database_of(name: &str) -> &str {

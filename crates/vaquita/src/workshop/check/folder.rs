@@ -25,6 +25,7 @@ use super::space::{Described, SpaceSummary, SystemSummary, SystemView, UndoSpace
 use super::undo_space::{check_undo_space, holds_rollback_segments};
 use crate::workshop::catalog::Catalog;
 use crate::workshop::dictionary::{DictTable, Dictionary};
+use crate::workshop::links;
 use crate::workshop::metadata::{MetadataError, MetadataFiles, TableInfo, table_of};
 use crate::workshop::progress::Progress;
 use crate::workshop::recovered::{PendingRedo, Recovered};
@@ -407,8 +408,7 @@ fn collect(root: &Path, dir: &Path, files: &mut Vec<FileToCheck>) -> io::Result<
                 files.push(FileToCheck { shown: relative.display().to_string(), path: path.clone(), name });
             }
             Some("isl") => {
-                let text = std::fs::read_to_string(&path).unwrap_or_default();
-                let target = PathBuf::from(text.trim());
+                let target = links::target(&path)?;
                 if target.is_file() && !target.starts_with(root) {
                     files.push(FileToCheck { shown: target.display().to_string(), path: target, name });
                 }

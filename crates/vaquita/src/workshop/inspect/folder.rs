@@ -9,6 +9,7 @@ use vaquita_format::fsp::SpaceHeader;
 
 use super::{InspectError, log, size_of};
 use crate::workshop::dictionary::Dictionary;
+use crate::workshop::links;
 use crate::workshop::report::Report;
 use crate::workshop::source::{PageSource, SpaceFile};
 
@@ -75,6 +76,8 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
             collect(&path, files)?;
         } else if path.extension().is_some_and(|e| e == "ibd") {
             files.push(path);
+        } else if links::is_link(&path) {
+            files.push(links::target(&path)?);
         }
     }
     Ok(())

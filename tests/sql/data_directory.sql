@@ -1,0 +1,110 @@
+-- DATA DIRECTORY and INDEX DIRECTORY of tables: what is taken, refused and ignored, where files are, and what becomes of them.
+
+set innodb_strict_mode = 0;
+set names utf8;
+alter database default character set latin1;
+-- The article's table.
+create table t1 (a int key, b text) row_format=compact data directory='$OUT/ssd1';
+show create table t1;
+select name, flag, n_cols, file_format, row_format, zip_page_size from information_schema.innodb_sys_tables where name like 'sql\_data\_directory/%';
+select name, flag, file_format, row_format, page_size, zip_page_size from information_schema.innodb_sys_tablespaces where name like 'sql\_data\_directory/%';
+select path from information_schema.innodb_sys_datafiles where path like '%/sql\_data\_directory/%';
+select create_options, table_comment from information_schema.tables where table_schema = database() and table_name = 't1';
+-- Paths.
+create table p (a int key) data directory='relative/path';
+create table p (a int key) data directory='';
+create table p (a int key) index directory='relative';
+create table if not exists t1 (a int key) data directory='relative';
+create table p (a int key) data directory='C:/windows';
+create table p (a int key) row_format=redundant data directory='$OUT/with/slash/' comment='c';
+show create table p;
+drop table p;
+create table p (a int key) row_format=compact data directory='$OUT//two//slashes//' stats_persistent=1;
+show create table p;
+drop table p;
+create table p (a int key) row_format=compact data directory='$OUT/one' data directory='$OUT/other';
+show create table p;
+create table t1 (a int key) data directory='$OUT/one';
+create table if not exists t1 (a int key) data directory='$OUT/one';
+create table q (a int, a int) data directory='$OUT/one';
+-- What is ignored.
+create table i1 (a int key) row_format=compact index directory='$OUT/index';
+show create table i1;
+create table i2 (a int key) row_format=compact data directory='$OUT/one' index directory='$OUT/index';
+show create table i2;
+create table likewise like t1;
+show create table likewise;
+create temporary table tmp (a int key) data directory='$OUT/one';
+show create table tmp;
+drop temporary table tmp;
+set innodb_strict_mode = 1;
+create table i3 (a int key) row_format=compact index directory='$OUT/index';
+create temporary table tmp (a int key) data directory='$OUT/one';
+create temporary table tmp (a int key) data directory='$OUT/one' index directory='$OUT/index';
+set innodb_strict_mode = 0;
+set sql_mode = 'NO_DIR_IN_CREATE';
+create table n1 (a int key) row_format=compact data directory='$OUT/one';
+create table n2 (a int key) row_format=compact data directory='$OUT/one' index directory='$OUT/index';
+create table n3 (a int key) data directory='relative';
+show create table t1;
+set sql_mode = '';
+show create table n1;
+show create table n2;
+set sql_mode = 'NO_TABLE_OPTIONS';
+show create table t1;
+set sql_mode = 'MYSQL40';
+show create table t1;
+set sql_mode = '';
+select @@have_symlink;
+-- Without files of their own.
+set global innodb_file_per_table = 0;
+create table s1 (a int key) row_format=compact data directory='$OUT/one';
+show create table s1;
+create temporary table tmp (a int key) data directory='$OUT/one';
+drop temporary table tmp;
+set innodb_strict_mode = 1;
+create table s2 (a int key) data directory='$OUT/one';
+create temporary table tmp (a int key) data directory='$OUT/one';
+set innodb_strict_mode = 0;
+alter table i2 add b int, algorithm=copy;
+show create table i2;
+set global innodb_file_per_table = 1;
+-- ALTER TABLE leaves the file where it is.
+insert into t1 values (1, repeat('x', 20000)), (2, 'y');
+alter table t1 data directory='$OUT/new';
+alter table t1 index directory='relative';
+alter table t1 data directory='relative', add c int;
+alter table t1 data directory='$OUT/new', algorithm=copy;
+alter table t1 add d int, algorithm=copy;
+alter table t1 add key (d), algorithm=inplace;
+alter table t1 engine=innodb;
+alter table n1 data directory='$OUT/new';
+show create table t1;
+show create table n1;
+select a, length(b), c, d from t1;
+select path from information_schema.innodb_sys_datafiles where path like '%/t1.ibd';
+-- Names, rows.
+rename table t1 to t2;
+select path from information_schema.innodb_sys_datafiles where path like '%/t2.ibd';
+select a, length(b) from t2;
+truncate table t2;
+insert into t2 (a) values (3);
+select * from t2;
+show create table t2;
+select path from information_schema.innodb_sys_datafiles where path like '%/t2.ibd';
+-- Without a tablespace, it is there still.
+alter table t2 discard tablespace;
+show create table t2;
+select path from information_schema.innodb_sys_datafiles where path like '%/t2.ibd';
+drop table t2;
+create table t2 row_format=compact data directory='$OUT/selected' select 1 as a, 'b' as b;
+show create table t2;
+select * from t2;
+-- FULLTEXT keys have their tables in the folder.
+create table words (a int key, t text, fulltext key (t)) row_format=compact data directory='$OUT/one';
+insert into words values (1, 'whale porpoise'), (2, 'dolphin');
+select a from words where match(t) against ('porpoise');
+select path from information_schema.innodb_sys_datafiles where path like '/%words.ibd';
+select count(*) > 5 from information_schema.innodb_sys_datafiles where path like './sql\_data\_directory/FTS%';
+drop table words;
+select path from information_schema.innodb_sys_datafiles where path like '%words.ibd';
