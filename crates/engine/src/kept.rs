@@ -155,7 +155,7 @@ pub(crate) fn is_hidden(extra: &Extra, index: &str) -> bool {
 const PARSER: &str = "parser";
 
 /// The parser that is kept of a FULLTEXT index.
-pub(crate) fn parser(extra: &Extra, index: &str) -> Option<String> {
+pub fn parser(extra: &Extra, index: &str) -> Option<String> {
     extra.get(&index_option(index, PARSER)).map(str::to_owned)
 }
 
