@@ -154,8 +154,8 @@ fn planted_errors_are_found() {
         ),
         // A word in a table where nobody looks for it.
         (
-            Box::new(|dir: &Path| plant(&auxiliary(dir, "_INDEX_3"), b"supremum", b"fig", b"zig")),
-            vec!["'zig' is in INDEX_3 and would not be found"],
+            Box::new(|dir: &Path| plant(&auxiliary(dir, "_INDEX_3"), b"supremum", b"fig", b"eig")),
+            vec!["'eig' is in INDEX_3 and would not be found"],
         ),
     ] {
         let (words, of_table) = told(&dir, &scratch, change);
