@@ -31,6 +31,7 @@ mod sync;
 mod verify;
 
 pub use crate::dict::fulltext::{AuxiliaryColumns, DOC_ID, DOC_ID_INDEX, doc_id_column, doc_id_key};
+pub use crate::documents::Settled;
 pub(crate) use commit::{after_commit, before_commit};
 pub(crate) use load::load;
 pub use reader::FullTextReader;
