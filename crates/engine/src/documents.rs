@@ -15,7 +15,6 @@
 //! `TableDocuments::state` is taken under no latch, the dictionary's included: under it rows are read when a table is loaded, and the
 //! transaction commits that has written lists. Caches are locked under it or alone; the map of tables alone.
 
-use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::table::{DocIds, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -562,7 +561,7 @@ pub(crate) fn give_back(trx: &mut Trx, changes: Option<Box<DocumentChanges>>) {
 }
 
 /// Notes a document that came or went by the change whose undo record had the number `undo_no`.
-pub(crate) fn note(core: &Core, trx: &mut Trx, undo_no: u64, table: &Table, doc: u64, came: bool) {
+pub(crate) fn note(documents: &Documents, trx: &mut Trx, undo_no: u64, table: &Table, doc: u64, came: bool) {
     if table.fulltext.is_empty() {
         return;
     }
@@ -570,7 +569,7 @@ pub(crate) fn note(core: &Core, trx: &mut Trx, undo_no: u64, table: &Table, doc:
     let changes = changes_of(trx);
     changes.notes.push(Note { undo_no, table: table.id, doc, came });
     if changes.changing.iter().all(|changing| changing.documents.id != table.id) {
-        let documents = core.documents.of(table.id);
+        let documents = documents.of(table.id);
         documents.state.lock().changing += 1;
         changes.changing.push(Changing { documents, id });
     }

@@ -54,6 +54,11 @@ struct Told {
     in_lists: Vec<u32>,
 }
 
+/// Takes a word of a document with its places.
+type EachWord<'e> = dyn FnMut(u64, &[u8], &[u32]) + 'e;
+/// Takes the texts of a document.
+type EachText<'e> = dyn FnMut(u64, &[Option<Vec<u8>>]) + 'e;
+
 /// The words of some documents, by document and key.
 type ToldWords = BTreeMap<u64, BTreeMap<Box<[u8]>, Told>>;
 
@@ -169,7 +174,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
     }
 
     /// Every word of every document in the lists.
-    fn lists(&self, report: &mut Report, each: &mut dyn FnMut(u64, &[u8], &[u32])) -> Result<(), Unread> {
+    fn lists(&self, report: &mut Report, each: &mut EachWord<'_>) -> Result<(), Unread> {
         for (at, name) in self.names().iter().enumerate() {
             let columns = ["word", "first_doc_id", "last_doc_id", "doc_count", "ilist"];
             self.tables.rows(name, &columns, &mut |row| {
@@ -190,12 +195,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
         Ok(())
     }
 
-    fn node(
-        &self,
-        word: &[u8],
-        node: &Node,
-        each: &mut dyn FnMut(u64, &[u8], &[u32]),
-    ) -> Result<(), Corruption> {
+    fn node(&self, word: &[u8], node: &Node, each: &mut EachWord<'_>) -> Result<(), Corruption> {
         if self.analyzer.is_near_stopword(word) {
             return Ok(());
         }
@@ -209,11 +209,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
     }
 
     /// The texts of every document whose words are to be in the lists.
-    fn texts(
-        &self,
-        report: &mut Report,
-        each: &mut dyn FnMut(u64, &[Option<Vec<u8>>]),
-    ) -> Result<(), Unread> {
+    fn texts(&self, report: &mut Report, each: &mut EachText<'_>) -> Result<(), Unread> {
         let wanted: Vec<&str> =
             [DOC_ID].into_iter().chain(self.index.columns.iter().map(String::as_str)).collect();
         self.tables.rows(&self.table.name, &wanted, &mut |row| match number(row[0].as_ref()) {
