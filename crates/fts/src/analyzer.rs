@@ -276,8 +276,8 @@ mod tests {
         };
         let commas = WordList::of(collation, vec![b",".to_vec().into(), b"of the".to_vec().into()]);
         assert_eq!(indexed(2, &commas, "a,b cd"), ["cd"]);
-        assert_eq!(indexed(2, &WordList::default_list(), "Best Tea"), ["es", "st"], "`be` and `a`");
-        assert_eq!(indexed(3, &WordList::default_list(), "xthey"), ["xth"], "`the`");
+        assert_eq!(indexed(2, &WordList::default_list(), "Best Tea"), ["es", "st", "te"], "`be` and `a`");
+        assert_eq!(indexed(3, &WordList::default_list(), "xthey"), ["xth", "hey"], "`the`");
         assert_eq!(
             indexed(3, &WordList::none(), "xthey 数据库管"),
             ["xth", "the", "hey", "数据库", "据库管"]

@@ -3,7 +3,7 @@
 
 mod support;
 
-use support::{open, root, run};
+use support::{connect_as, open, root, run};
 use vaquita_sql::Connection;
 
 const COUNT: &str = "select count(*) from t where match (a) against ('apple')";
@@ -119,4 +119,30 @@ fn the_answer_is_that_of_the_rows() {
     let mut c = root(&opened.db);
     run(&mut c, "use d");
     assert_eq!(both(&mut c), told("4", "1,2,5,6"));
+}
+
+/// What is searched takes a privilege on its columns, though their texts are not looked at; the hidden number of the document takes none.
+#[test]
+fn privileges_on_what_is_searched() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(
+        &mut c,
+        "create database d; use d; create table t (id int primary key, a varchar(20), b text, fulltext (a), fulltext (b))",
+    );
+    run(&mut c, "insert into t values (1, 'apple', 'pear')");
+    run(&mut c, "create user u@localhost; grant select (id, a) on d.t to u@localhost");
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    run(&mut u, "use d");
+    assert_eq!(run(&mut u, COUNT), "1");
+    assert_eq!(run(&mut u, "select id from t where match (a) against ('apple')"), "1");
+    let denied = "1143 SELECT command denied to user 'u'@'localhost' for column 'b' in table 't'";
+    for query in [
+        "select count(*) from t where match (b) against ('pear')",
+        "select id from t where match (b) against ('pear') > 0.1",
+        "select id from t order by match (b) against ('pear') desc limit 1",
+        "select id, (select match (t.b) against ('pear')) from t",
+    ] {
+        assert_eq!(run(&mut u, query), denied, "{query}");
+    }
 }

@@ -77,6 +77,10 @@ impl BlockScope<'_, '_> {
                 slot.searched.borrow_mut().push(column);
             }
         }
+        if info.table.columns[document].hidden {
+            // Nobody can have privileges on it.
+            slot.substituted.borrow_mut().push(document);
+        }
         let Resolved::Column(document) = scope.resolved(at, document, level)? else { return Err(wrong()) };
         let collation = info.table.columns[index.columns[0]].def.collation_id();
         let mode = match of.mode {
