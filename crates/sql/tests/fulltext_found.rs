@@ -13,7 +13,7 @@ const NUMBERS: &str = "select group_concat(FTS_DOC_ID order by FTS_DOC_ID) from 
 fn read(c: &mut Connection, query: &str) -> (String, u64) {
     let rows = |c: &mut Connection| -> u64 {
         let told = run(c, "show global status like 'innodb_rows_read'");
-        told.split_once('|').unwrap().1.parse().unwrap()
+        told.split_once('|').expect("two cells").1.parse().expect("a number")
     };
     let before = rows(c);
     let answer = run(c, query);
