@@ -145,6 +145,8 @@ pub struct KeyDefinition {
     pub generated: bool,
     /// INVISIBLE: plans do not read it.
     pub invisible: bool,
+    /// `WITH PARSER` of a FULLTEXT key.
+    pub parser: Option<String>,
 }
 
 /// A foreign key.
@@ -400,6 +402,7 @@ impl KeyDefinition {
             key_block_size: None,
             generated: false,
             invisible: false,
+            parser: None,
         }
     }
 

@@ -241,6 +241,10 @@ fn key(table: &Definition, key: &KeyDefinition, style: Style) -> String {
     if key.invisible {
         out.push_str(" /*!80000 INVISIBLE */");
     }
+    if let Some(parser) = &key.parser {
+        // The space behind it is MySQL's.
+        put(&mut out, format_args!(" /*!50100 WITH PARSER {} */ ", style.quoted(parser)));
+    }
     out
 }
 

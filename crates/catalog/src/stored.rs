@@ -82,6 +82,7 @@ impl Definition {
                 KeyKind::FullText => spec.fulltext.push(FullTextSpec {
                     name: key.name.clone(),
                     columns: parts.iter().map(|part| part.column).collect(),
+                    parser: key.parser.clone(),
                 }),
                 KeyKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
                 KeyKind::Unique | KeyKind::Plain => spec.indexes.push(IndexSpec {
@@ -248,7 +249,8 @@ fn keys_of(table: &Table, extra: &Extra) -> Vec<KeyDefinition> {
     keys.sort_by_key(|(class, _)| *class);
     let words = table.fulltext.iter().map(|index| {
         let parts = index.columns.iter().map(|at| KeyPart::whole(&table.columns[*at].def.name)).collect();
-        with_options(KeyDefinition::new(KeyKind::FullText, &index.name, parts), extra)
+        let key = KeyDefinition::new(KeyKind::FullText, &index.name, parts);
+        with_options(KeyDefinition { parser: index.parser.clone(), ..key }, extra)
     });
     keys.into_iter().map(|(_, key)| key).chain(words).collect()
 }
@@ -289,6 +291,7 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
         key_block_size: None,
         generated: table.foreign_keys.iter().any(is_of_constraint),
         invisible: false,
+        parser: None,
         parts,
     };
     with_options(key, extra)

@@ -7,6 +7,7 @@
 //! # Invariants
 //! - I1: a number taken by a transaction is *claimed* until the transaction has ended and its documents are in the cache, so that no
 //!   number below the least claim is still to come. That is how far words may be written ([`TableDocuments::begin_writing`]).
+//! - I3: a transaction that has changed documents is counted ([`Settled`]) until it has ended and what it did is in the caches.
 //! - I2: a document whose words are below [`Loaded::synced`] is in the lists of the files or deleted; any other one that is committed
 //!   is in the caches.
 //!
@@ -20,7 +21,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
-use vaquita_base::{IndexId, TableId};
+use vaquita_base::{IndexId, TableId, TrxId};
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
@@ -66,6 +67,10 @@ struct State {
     next: u64,
     /// Numbers of open transactions: for each transaction its least one.
     claims: BTreeMap<u64, u32>,
+    /// Transactions that have changed documents, and whose changes are not in the caches yet.
+    changing: u32,
+    /// The greatest id of those that have ended.
+    last_change: TrxId,
     loaded: Option<Loaded>,
     /// The words that its indexes leave out, once they were read.
     stopwords: Option<Arc<KnownStopwords>>,
@@ -261,6 +266,22 @@ impl Documents {
             || loaded.indexes.iter().any(is_cached))
     }
 
+    /// The same as [`Documents::with`], which also learns whether nobody is changing documents.
+    ///
+    /// # Errors
+    /// Those of reading the files.
+    pub(crate) fn with_settled<R>(
+        &self,
+        table: &Arc<Table>,
+        work: impl FnOnce(&mut Loaded, Option<Settled>) -> R,
+    ) -> Result<R> {
+        let of = self.of(table.id);
+        let mut state = self.loaded(&of, table)?;
+        let is_settled = state.changing == 0 && state.claims.is_empty();
+        let settled = is_settled.then_some(Settled(state.last_change));
+        Ok(work(state.loaded.as_mut().expect("it was just read"), settled))
+    }
+
     /// Does something with what is in memory of a table.
     ///
     /// # Errors
@@ -375,6 +396,26 @@ impl TableDocuments {
     }
 }
 
+/// That no transaction was changing documents of a table when a search began: all that changed them before are at most this one, so that
+/// whoever sees all up to it sees just the documents that were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled(pub(crate) TrxId);
+
+/// A transaction that changes documents of a table.
+#[derive(Debug)]
+struct Changing {
+    documents: Arc<TableDocuments>,
+    id: TrxId,
+}
+
+impl Drop for Changing {
+    fn drop(&mut self) {
+        let mut state = self.documents.state.lock();
+        state.changing -= 1;
+        state.last_change = state.last_change.max(self.id);
+    }
+}
+
 /// What a search sees of an index; under the state's mutex, which keeps commits of written lists away.
 pub(crate) fn seen(loaded: &Loaded, id: IndexId) -> Option<WordsSeen> {
     let index = loaded.indexes.iter().find(|index| index.id == id)?;
@@ -424,6 +465,7 @@ struct Note {
 pub(crate) struct DocumentChanges {
     notes: Vec<Note>,
     claims: Vec<Claim>,
+    changing: Vec<Changing>,
     /// Tables whose documents it changed before a crash: what it did is in their rows alone.
     pub(crate) unknown: Vec<TableId>,
     /// What went is in the tables of deleted documents.
@@ -519,9 +561,17 @@ pub(crate) fn give_back(trx: &mut Trx, changes: Option<Box<DocumentChanges>>) {
 }
 
 /// Notes a document that came or went by the change whose undo record had the number `undo_no`.
-pub(crate) fn note(trx: &mut Trx, undo_no: u64, table: &Table, doc: u64, came: bool) {
-    if !table.fulltext.is_empty() {
-        changes_of(trx).notes.push(Note { undo_no, table: table.id, doc, came });
+pub(crate) fn note(documents: &Documents, trx: &mut Trx, undo_no: u64, table: &Table, doc: u64, came: bool) {
+    if table.fulltext.is_empty() {
+        return;
+    }
+    let id = trx.id();
+    let changes = changes_of(trx);
+    changes.notes.push(Note { undo_no, table: table.id, doc, came });
+    if changes.changing.iter().all(|changing| changing.documents.id != table.id) {
+        let documents = documents.of(table.id);
+        documents.state.lock().changing += 1;
+        changes.changing.push(Changing { documents, id });
     }
 }
 

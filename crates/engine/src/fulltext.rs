@@ -30,7 +30,8 @@ pub mod stopwords;
 mod sync;
 mod verify;
 
-pub use crate::dict::fulltext::{DOC_ID, DOC_ID_INDEX, doc_id_column, doc_id_key};
+pub use crate::dict::fulltext::{AuxiliaryColumns, DOC_ID, DOC_ID_INDEX, doc_id_column, doc_id_key};
+pub use crate::documents::Settled;
 pub(crate) use commit::{after_commit, before_commit};
 pub(crate) use load::load;
 pub use reader::FullTextReader;
@@ -38,6 +39,7 @@ pub(crate) use sync::write_all;
 pub use vaquita_fts::DocId;
 pub use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::ilist::Postings;
+pub use vaquita_fts::parser;
 pub use vaquita_fts::query::SyntaxError;
 pub use vaquita_fts::search::{Match, Mode, SearchError, best_first};
 pub use vaquita_fts::stopwords::DEFAULT as DEFAULT_STOPWORDS;
@@ -47,6 +49,7 @@ use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
 use std::sync::Arc;
 use vaquita_format::collation::Collation;
+use vaquita_fts::analyzer::Analyzer;
 
 /// Writes the words that are in memory only, and removes deleted documents from the lists of at most so many words
 /// (`ft_num_word_optimize`): what OPTIMIZE TABLE does under `optimize_fulltext_only`. Whether all are removed. The caller has a
@@ -73,6 +76,19 @@ pub fn check(core: &Core, table: &Arc<Table>, go_on: &mut dyn FnMut() -> bool) -
 pub fn flush(core: &Core, table: &Arc<Table>) -> Result<()> {
     core.documents.with(table, |_| ())?;
     sync::write(core, table).map(drop)
+}
+
+/// What makes words of texts of a collation, with the parser of that name, or InnoDB's own way; else what is wrong. All of its words count.
+pub(crate) fn analyzer(
+    core: &Core,
+    parser: Option<&str>,
+    collation: Collation,
+) -> std::result::Result<Analyzer, String> {
+    let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
+    let Some(name) = parser else { return Ok(analyzer) };
+    let parser = core.options.parsers.make(name, collation.charset());
+    let parser = parser.ok_or_else(|| format!("there is no parser {name}"))?;
+    Ok(analyzer.with_parser(parser))
 }
 
 /// The collation of the words of an index.

@@ -19,6 +19,7 @@
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
 //! | table | `index/NAME/descending` | numbers of the parts of an index that are descending, from 0, with commas between. The engine itself |
 //! |  |  | writes and reads it: the order of the tree depends on it |
+//! | table | `index/NAME/parser` | what makes words of the texts of a FULLTEXT index; the engine itself writes and reads it |
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
 //! | table | `check/NAME/clause`, `check/NAME/columns` | of a CHECK constraint: its condition, the columns in it |
 //! | table | `check/NAME/unenforced` | `1`: it is not enforced. NAME is `%nN` of one that is named after the table, `TABLE_chk_N` |
@@ -150,10 +151,20 @@ pub(crate) fn is_hidden(extra: &Extra, index: &str) -> bool {
     extra.get(&index_option(index, HIDDEN)).is_some()
 }
 
-/// A table's extra with what the engine itself keeps of the indexes: directions, as [`direct`] reads them, and whether they are hidden.
+/// Option of a FULLTEXT index: what makes words of its texts.
+const PARSER: &str = "parser";
+
+/// The parser that is kept of a FULLTEXT index.
+pub fn parser(extra: &Extra, index: &str) -> Option<String> {
+    extra.get(&index_option(index, PARSER)).map(str::to_owned)
+}
+
+/// A table's extra with what the engine itself keeps of the indexes: directions, as [`direct`] reads them, and whether they are hidden;
+/// of FULLTEXT indexes the parser.
 pub(crate) fn with_indexes<'i>(
     extra: &str,
     indexes: impl Iterator<Item = (&'i str, &'i [KeyPart], bool)>,
+    fulltext: impl Iterator<Item = (&'i str, Option<&'i str>)>,
 ) -> String {
     let mut kept = Extra::parse(extra);
     for (name, parts, hidden) in indexes {
@@ -161,6 +172,9 @@ pub(crate) fn with_indexes<'i>(
         let down = parts.iter().enumerate().filter(|(_, part)| part.descending);
         let numbers: Vec<String> = down.map(|(n, _)| n.to_string()).collect();
         kept.set(&index_option(name, DESCENDING), Some(numbers.join(",")).filter(|n| !n.is_empty()));
+    }
+    for (name, parser) in fulltext {
+        kept.set(&index_option(name, PARSER), parser.map(str::to_owned));
     }
     kept.to_text()
 }

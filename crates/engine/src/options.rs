@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
+use vaquita_fts::parser::Parsers;
 use vaquita_io::real::RealDiskOptions;
 
 /// Settings that may change while the engine runs; the fields of [`Options`] of these names are what it begins with. Those of the
@@ -102,6 +103,8 @@ pub struct Options {
     pub build_threads: usize,
     /// Characters of words that FULLTEXT indexes hold.
     pub word_sizes: RangeInclusive<usize>,
+    /// What FULLTEXT indexes may make words with, beside InnoDB's own way.
+    pub parsers: Parsers,
     /// Bytes of changes that may wait to be applied to an index that is built while rows change.
     pub online_alter_log_max_size: u64,
     /// Words of full-text indexes in memory.
@@ -135,6 +138,7 @@ impl Options {
             sort_buffer_size: 8 << 20,
             build_threads: std::thread::available_parallelism().map_or(1, |n| n.get().min(4)),
             word_sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
+            parsers: Parsers::default(),
             online_alter_log_max_size: 128 << 20,
             fulltext: FullTextOptions::default(),
             disk: RealDiskOptions::default(),

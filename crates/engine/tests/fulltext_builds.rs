@@ -47,7 +47,7 @@ fn spec(name: &str, fulltext: Vec<FullTextSpec>) -> TableSpec {
 }
 
 fn words(name: &str, columns: &[usize]) -> FullTextSpec {
-    FullTextSpec { name: name.into(), columns: columns.to_vec() }
+    FullTextSpec { name: name.into(), columns: columns.to_vec(), parser: None }
 }
 
 type Texts = [Option<String>; 2];

@@ -34,7 +34,7 @@ fn spec(name: &str, words: &[(&str, &[usize])], own: bool) -> TableSpec {
     spec.file_per_table = own;
     spec.fulltext = words
         .iter()
-        .map(|(name, columns)| FullTextSpec { name: (*name).into(), columns: columns.to_vec() })
+        .map(|(name, columns)| FullTextSpec { name: (*name).into(), columns: columns.to_vec(), parser: None })
         .collect();
     spec
 }
@@ -221,11 +221,11 @@ fn all_of_an_index_or_nothing() {
     cut(&words, counts, "rename", |s| s.rename_table(TABLE, "b/t"));
     cut(&words, counts, "copy", |s| rebuild(s, &[("b", &[2]), ("ba", &[2, 1])], false));
     let two = cut(&words, counts, "another index", |s| {
-        let fulltext = [FullTextSpec { name: "b".into(), columns: vec![2] }];
+        let fulltext = [FullTextSpec { name: "b".into(), columns: vec![2], parser: None }];
         alter(s, Alteration { fulltext: &fulltext, ..Alteration::default() })
     });
     cut(&two, counts, "another in its place", |s| {
-        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1] }];
+        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1], parser: None }];
         let dropped_indexes = ["a".to_owned(), "b".to_owned()];
         alter(
             s,
@@ -234,7 +234,7 @@ fn all_of_an_index_or_nothing() {
     });
     let none = cut(&words, counts, "drop index", |s| s.drop_index(TABLE, "a"));
     cut(&none, counts, "the first again", |s| {
-        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1] }];
+        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1], parser: None }];
         alter(s, Alteration { fulltext: &fulltext, ..Alteration::default() })
     });
     assert!(counts[0] > 50 && counts[1] > 30, "{counts:?} outcomes are as before and as after");

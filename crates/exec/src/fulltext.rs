@@ -1,20 +1,32 @@
 //! Full-text searches of a statement. Each runs once in an execution: what it has found is kept, by document.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use vaquita_catalog::{TableInfo, error};
 use vaquita_engine::MdlMode;
 use vaquita_engine::fulltext::{FullTextReader, Mode, SearchError, best_first};
 use vaquita_engine::table::FullTextIndex;
-use vaquita_expr::{EvalCx, FullText};
+use vaquita_expr::{EvalCx, FoundDocuments, FullText};
 use vaquita_types::{SqlError, SqlResult};
 
 /// An index, and how it is searched.
-#[derive(Debug)]
 struct Searchable {
     info: Arc<TableInfo>,
     index: Arc<FullTextIndex>,
     mode: Mode,
+}
+
+/// Two that are shown alike search alike.
+impl fmt::Debug for Searchable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (table, index) = (self.info.table.id, self.index.id);
+        f.debug_struct("Searchable")
+            .field("table", &table)
+            .field("index", &index)
+            .field("mode", &self.mode)
+            .finish()
+    }
 }
 
 /// Makes something that can be searched of an index.
@@ -28,20 +40,35 @@ struct Answer {
     query: Vec<u8>,
     ranks: HashMap<u64, f32>,
     best_first: Arc<[u64]>,
+    above: usize,
+    all_seen: bool,
 }
 
 impl Searchable {
     fn answer(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<Answer>> {
         let place = std::ptr::from_ref(self).addr();
-        let kept: Option<Arc<Answer>> = cx.state.subqueries.get(place);
-        if let Some(kept) = kept.filter(|kept| kept.query == query) {
+        let kept = |cx: &mut EvalCx<'_>, place| {
+            let kept: Option<Arc<Answer>> = cx.state.subqueries.get(place);
+            kept.filter(|kept| kept.query == query)
+        };
+        if let Some(kept) = kept(cx, place) {
             return Ok(kept);
         }
-        let found = Arc::new(self.search(cx, query)?);
+        let found = match kept(cx, self.place_of_all()) {
+            Some(found) => found,
+            None => Arc::new(self.search(cx, query)?),
+        };
         if cx.state.subqueries.are_kept() {
             cx.state.subqueries.put(place, found.clone());
+            cx.state.subqueries.put(self.place_of_all(), found.clone());
         }
         Ok(found)
+    }
+
+    /// Where the last answer is kept of all that search the index in this way: a statement that says the same search twice runs it once. It is
+    /// a place within the index's object, where nothing else is kept.
+    fn place_of_all(&self) -> usize {
+        Arc::as_ptr(&self.index).addr() + self.mode as usize
     }
 
     fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
@@ -50,6 +77,7 @@ impl Searchable {
         };
         let held = session.statement().hold_table(&self.info.table, MdlMode::SharedRead);
         error::of_engine(held)?;
+        session.statement().begin_reading();
         let reader = FullTextReader::open(session.core(), &self.info.table, &self.index);
         let reader = error::of_engine(reader)?;
         let mut found = reader.search(self.mode, query).map_err(|e| match e {
@@ -59,9 +87,13 @@ impl Searchable {
         // A rank of nothing is no match.
         found.retain(|found| found.rank != 0.0);
         best_first(&mut found);
+        let settled = reader.settled();
+        drop(reader);
         Ok(Answer {
+            all_seen: session.statement().sees_found(settled),
             query: query.to_vec(),
             ranks: found.iter().map(|found| (found.doc.0, found.rank)).collect(),
+            above: found.iter().filter(|found| found.rank > 0.0).count(),
             best_first: found.iter().map(|found| found.doc.0).collect(),
         })
     }
@@ -77,7 +109,9 @@ impl FullText for Searchable {
         Ok(answer.ranks.get(&document).copied().map_or(0.0, f64::from))
     }
 
-    fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<[u64]>> {
-        Ok(self.answer(cx, query)?.best_first.clone())
+    fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments> {
+        let answer = self.answer(cx, query)?;
+        let documents = answer.best_first.clone();
+        Ok(FoundDocuments { documents, above: answer.above, all_seen: answer.all_seen })
     }
 }

@@ -5,7 +5,7 @@
 use super::EvalCx;
 use super::build::{New, double_type};
 use super::node::{Constness, Data, Expr, Node};
-use super::query::FullText;
+use super::query::{FoundDocuments, FullText};
 use super::row::Row;
 use super::scope::CompileCx;
 use std::sync::Arc;
@@ -73,13 +73,14 @@ impl Expr {
     ///
     /// # Errors
     /// 1064 the query is none; those of reading.
-    pub fn documents(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Arc<[u64]>> {
+    pub fn documents(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<FoundDocuments> {
         let (Some(search), Some((_, against))) = (search_of(self), self.full_text()) else {
-            return Ok(Arc::default());
+            return Ok(FoundDocuments::default());
         };
         match against.text(cx, row)? {
             Some(query) => search.documents(cx, &query),
-            None => Ok(Arc::default()),
+            // It is no search: nothing is found, whoever asks.
+            None => Ok(FoundDocuments { all_seen: true, ..FoundDocuments::default() }),
         }
     }
 }

@@ -67,5 +67,16 @@ pub trait FullText: Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`FullText::rank`].
-    fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<[u64]>>;
+    fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments>;
+}
+
+/// What a full-text search has found.
+#[derive(Debug, Clone, Default)]
+pub struct FoundDocuments {
+    /// The best first.
+    pub documents: Arc<[u64]>,
+    /// How many of them, the first ones, have a rank above 0.
+    pub above: usize,
+    /// The rows of all of them are to be seen by the statement: none has to be looked at for that.
+    pub all_seen: bool,
 }

@@ -52,8 +52,8 @@ impl Analyzer {
 
     /// With another parser.
     #[must_use]
-    pub fn with_parser(self, parser: impl Parser + 'static) -> Analyzer {
-        Analyzer { parser: Box::new(parser), ..self }
+    pub fn with_parser(self, parser: Box<dyn Parser>) -> Analyzer {
+        Analyzer { parser, ..self }
     }
 
     /// With other lengths, in characters.
@@ -81,12 +81,43 @@ impl Analyzer {
     /// All words of a text, indexed or not, in their order.
     pub fn words(&self, text: &[u8], mut each: impl FnMut(Word)) {
         self.parser.words(text, &mut |raw| {
-            let mut folded = Vec::with_capacity(raw.text.len());
-            self.collation.lower(&raw.text, &mut folded);
+            let folded = self.folded(&raw.text);
             let has_wrong_size = self.has_wrong_size(&folded);
-            let is_indexed = !has_wrong_size && !self.stopwords.contains(&folded);
+            let is_indexed = !has_wrong_size && !self.is_stopword(&folded);
             each(Word { offset: raw.offset, text: folded, is_indexed, has_wrong_size });
         });
+    }
+
+    /// A word in lower case, as words are in the index.
+    pub fn folded(&self, word: &[u8]) -> Vec<u8> {
+        let mut folded = Vec::with_capacity(word.len());
+        self.collation.lower(word, &mut folded);
+        folded
+    }
+
+    fn is_stopword(&self, word: &[u8]) -> bool {
+        self.of_word(word, |piece| self.stopwords.contains(piece))
+    }
+
+    fn is_spelled_otherwise(&self, word: &[u8]) -> bool {
+        self.of_word(word, |piece| self.stopwords.is_spelled_otherwise(piece))
+    }
+
+    /// Whether something is true of a word, or of anything within it where that is what counts.
+    fn of_word(&self, word: &[u8], is: impl Fn(&[u8]) -> bool) -> bool {
+        if !self.parser.has_stopwords_within() {
+            return is(word);
+        }
+        if self.stopwords.is_empty() {
+            return false;
+        }
+        let charset = self.collation.charset();
+        let (mut places, mut at) = (vec![0], 0);
+        while at < word.len() {
+            at += charset.char_len(&word[at..]).unwrap_or(1);
+            places.push(at);
+        }
+        places.iter().enumerate().any(|(n, &from)| places[n + 1..].iter().any(|&to| is(&word[from..to])))
     }
 
     fn has_wrong_size(&self, word: &[u8]) -> bool {
@@ -107,7 +138,7 @@ impl Analyzer {
             if word.has_wrong_size {
                 return;
             }
-            let is_indexed = match self.stopwords.is_spelled_otherwise(&word.text) {
+            let is_indexed = match self.is_spelled_otherwise(&word.text) {
                 true => *first.entry(self.key(&word.text)).or_insert(word.is_indexed),
                 false => word.is_indexed,
             };
@@ -149,7 +180,7 @@ impl Analyzer {
     /// Whether a document may have the word or not, as it is spelled there and what was done with it: it is a stopword, or one in
     /// another spelling.
     pub fn is_near_stopword(&self, word: &[u8]) -> bool {
-        self.stopwords.contains(word) || self.stopwords.is_spelled_otherwise(word)
+        self.is_stopword(word) || self.is_spelled_otherwise(word)
     }
 
     /// Bytes that are the same for all spellings of a word, and sort as the words do.
@@ -177,6 +208,7 @@ impl fmt::Debug for Analyzer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parser::Ngrams;
 
     fn document(collation: u16, columns: &[Option<&str>]) -> Vec<(String, u32)> {
         let analyzer = Analyzer::innodb(Collation::of(collation).expect("known"));
@@ -227,6 +259,29 @@ mod tests {
         let longest = "é".repeat(84);
         assert_eq!(document(UTF8_GENERAL_CI, &[Some(&longest)]).len(), 1);
         assert_eq!(document(UTF8_GENERAL_CI, &[Some(&format!("{longest}è"))]).len(), 0);
+    }
+
+    /// As the manual of MySQL 5.7 has it: what contains a stopword is one, whatever its place in the word.
+    #[test]
+    fn pieces_of_words_with_a_stopword_are_left_out() {
+        let collation = Collation::of(45).expect("known");
+        let indexed = |size, list: &WordList, text: &str| {
+            let parser = Box::new(Ngrams::new(collation.charset(), size));
+            let analyzer = Analyzer::innodb(collation).with_parser(parser).with_stopwords(list);
+            let mut found = Vec::new();
+            analyzer.document([Some(text.as_bytes())], |word, _| {
+                found.push(String::from_utf8(word.to_vec()).expect("UTF-8"));
+            });
+            found
+        };
+        let commas = WordList::of(collation, vec![b",".to_vec().into(), b"of the".to_vec().into()]);
+        assert_eq!(indexed(2, &commas, "a,b cd"), ["cd"]);
+        assert_eq!(indexed(2, &WordList::default_list(), "Best Tea"), ["es", "st", "te"], "`be` and `a`");
+        assert_eq!(indexed(3, &WordList::default_list(), "xthey"), ["xth", "hey"], "`the`");
+        assert_eq!(
+            indexed(3, &WordList::none(), "xthey 数据库管"),
+            ["xth", "the", "hey", "数据库", "据库管"]
+        );
     }
 
     #[test]

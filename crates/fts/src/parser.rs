@@ -3,6 +3,7 @@
 //! A [`Parser`] says where words are and what they read; [`crate::analyzer`] does the rest: case, lengths, stopwords. The
 //! engine's default is [`Words`]; whoever wants other words writes a parser.
 
+mod named;
 mod ngram;
 mod segments;
 mod stems;
@@ -13,6 +14,7 @@ use vaquita_format::charset::Charset;
 
 use crate::word_class::WordClass;
 
+pub use named::{MakeParser, Parsers};
 pub use ngram::{NGRAM_SIZE_DEFAULT, NGRAM_SIZES, Ngrams};
 pub use segments::Segments;
 pub use stems::{Language, Stems};
@@ -41,6 +43,11 @@ pub trait Parser: Send + Sync {
     /// Whether a query that is not a phrase means the words of a term in this order: so that a term cut into pieces is found as
     /// a whole.
     fn cuts_terms(&self) -> bool {
+        false
+    }
+
+    /// Whether a word that contains a stopword is one: its words are pieces of words.
+    fn has_stopwords_within(&self) -> bool {
         false
     }
 }

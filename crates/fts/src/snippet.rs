@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn pieces_of_words() {
-        let analyzer = analyzer().with_parser(Ngrams::new(Charset::UTF8MB4, 2));
+        let analyzer = analyzer().with_parser(Box::new(Ngrams::new(Charset::UTF8MB4, 2)));
         let text = "東京都の天気";
         let style = Style { open: b"[", close: b"]", gap: b"...", words_max: 9 };
         let found = snippet(&analyzer, text.as_bytes(), ["天気".as_bytes()], &style);

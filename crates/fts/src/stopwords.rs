@@ -60,6 +60,11 @@ impl Stopwords {
         Stopwords { collation, keys: keys(collation), of_index, spelled: keys(of_index) }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// Whether the word is on the list.
     pub fn contains(&self, word: &[u8]) -> bool {
         !self.keys.is_empty() && self.keys.contains(&key(self.collation, word))

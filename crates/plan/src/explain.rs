@@ -284,6 +284,8 @@ impl Lines {
             self.push_message(id, select_type, "Impossible WHERE");
         } else if block.reads.is_empty() {
             self.push_message(id, select_type, "No tables used");
+        } else if block.count_found {
+            self.push_message(id, select_type, "Select tables optimized away");
         } else {
             let mut derived = Vec::new();
             let first = self.lines.len();

@@ -289,6 +289,8 @@ pub struct BlockPlan {
     pub has_subquery: bool,
     /// The rows of the one table are counted, nothing else is asked.
     pub count_rows: bool,
+    /// What the full-text search finds, which is the way to the one table, is counted, nothing else is asked.
+    pub count_found: bool,
     /// Subqueries in its expressions, and whether they refer to rows around them.
     pub subqueries: Vec<(Arc<SubqueryPlan>, bool)>,
     /// What it will do, estimated.
@@ -323,6 +325,7 @@ impl BlockPlan {
             limit,
             has_subquery: false,
             count_rows: false,
+            count_found: false,
             subqueries: Vec::new(),
             work: Work::default(),
             id,
@@ -455,6 +458,8 @@ pub enum Path {
         matching: Expr,
         /// The index that is searched.
         name: Arc<str>,
+        /// The rows that it does not find come, too, between those above and those below a rank of 0.
+        then_others: bool,
     },
     /// Rows of a derived or virtual table.
     Rows,

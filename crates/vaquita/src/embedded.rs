@@ -23,6 +23,11 @@
 //! Errors are those a client of the server gets: MySQL's numbers, SQLSTATEs and messages. A statement returns when what
 //! it committed is as durable as `innodb_flush_log_at_trx_commit` asks for.
 
+/// What parsers of one's own are made of: see [`OpenOptions::parser`].
+pub mod fulltext {
+    pub use vaquita_engine::fulltext::parser::{Parser, Parsers, RawWord, Segments, Words};
+    pub use vaquita_engine::lower::charset::Charset;
+}
 mod params;
 mod rows;
 mod values;
@@ -31,6 +36,7 @@ pub use params::{Params, ToValue};
 pub use rows::{Row, RowIndex, Rows};
 pub use values::FromValue;
 
+use fulltext::{Charset, Parser, Parsers};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +46,7 @@ use vaquita_sql::{self as sql, ColumnMeta, Completion, ConnectInfo, ResultSink, 
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     variables: Vec<(String, String)>,
+    parsers: Parsers,
 }
 
 impl OpenOptions {
@@ -55,13 +62,25 @@ impl OpenOptions {
         self
     }
 
+    /// Adds a parser that makes words of texts in a character set: `FULLTEXT (column) WITH PARSER name`. Indexes that name it
+    /// can be searched and kept up only where it is there, and it must find the same words in the same text for ever.
+    #[must_use]
+    pub fn parser(
+        mut self,
+        name: impl Into<String>,
+        make: impl Fn(Charset) -> Box<dyn Parser> + Send + Sync + 'static,
+    ) -> OpenOptions {
+        self.parsers.add(name, make);
+        self
+    }
+
     /// Opens the folder, creating it if it is not there.
     ///
     /// # Errors
     /// The folder is in use or damaged; a variable is unknown or cannot have that value.
     pub fn open(self, dir: impl Into<PathBuf>) -> SqlResult<Database> {
         let options = sql::Options { dir: dir.into(), variables: self.variables };
-        Ok(Database { inner: sql::Database::open(options)? })
+        Ok(Database { inner: sql::Database::open_with_parsers(options, self.parsers)? })
     }
 }
 

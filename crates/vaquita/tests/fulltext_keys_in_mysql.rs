@@ -104,7 +104,7 @@ fn make_again(session: &mut Session, name: &str) {
     let index = table.fulltext[0].clone();
     drop(table);
     session.drop_index(name, &index.name).unwrap();
-    let fulltext = [FullTextSpec { name: index.name.clone(), columns: index.columns.clone() }];
+    let fulltext = [FullTextSpec { name: index.name.clone(), columns: index.columns.clone(), parser: None }];
     let table = session.run(|s| s.table(name)).unwrap();
     let alteration = Alteration { fulltext: &fulltext, ..Alteration::default() };
     let done = session.alter_in_place(&table, &[], |t| t.alter(&[], alteration, Concurrency::Writes));

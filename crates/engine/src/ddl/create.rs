@@ -51,8 +51,12 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
     }];
     let rest = spec.indexes.iter().enumerate().filter(|&(n, _)| Some(n) != promoted);
     indexes.extend(rest.map(|(_, i)| index(&i.name, &i.parts, i.unique, &i.comment)));
-    let words =
-        |i: &FullTextSpec| FullTextIndex { id: IndexId(0), name: i.name.clone(), columns: i.columns.clone() };
+    let words = |i: &FullTextSpec| FullTextIndex {
+        id: IndexId(0),
+        name: i.name.clone(),
+        columns: i.columns.clone(),
+        parser: i.parser.clone(),
+    };
     let mut parts = TableParts {
         id: TableId(0),
         name: spec.name.clone(),
@@ -124,6 +128,7 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
         extra: kept::with_indexes(
             &parts.extra,
             parts.indexes.iter().map(|i| (i.name.as_str(), &i.parts[..], i.hidden)),
+            parts.fulltext.iter().map(|i| (i.name.as_str(), i.parser.as_deref())),
         ),
         columns: parts.columns.iter().map(column).collect(),
         index_comments: commented.map(|i| (i.id, i.comment.clone())).collect(),

@@ -17,7 +17,7 @@ use super::change::{self, Change};
 use super::gather::Gathering;
 use super::load::{FILL, each_by_a_thread};
 use super::sort::Sorter;
-use super::{FullTextSpec, IndexSpec, fulltext};
+use super::{FullTextSpec, IndexSpec, definition, fulltext};
 use crate::core::Core;
 use crate::cursor::RowRef;
 use crate::dict::build::TableParts;
@@ -118,6 +118,7 @@ pub(crate) fn begin(
             id: ids::index_id(&core.storage)?,
             name: spec.name.clone(),
             columns: spec.columns.clone(),
+            parser: spec.parser.clone(),
         });
     }
     let known = Known::of(core, trx, &parts)?;
@@ -136,7 +137,8 @@ pub(crate) fn begin(
         let collation = Collation::of(collation).ok_or_else(|| {
             Error::BadDefinition(format!("index {}: collation {collation} is not known", index.name))
         })?;
-        let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
+        let analyzer = crate::fulltext::analyzer(core, index.parser.as_deref(), collation);
+        let analyzer = analyzer.map_err(|e| Error::BadDefinition(format!("index {}: {e}", index.name)))?;
         analyzers.push(analyzer.with_stopwords(&stopwords.list));
     }
     core.documents.keep_stopwords(table.id, stopwords.clone());
@@ -321,6 +323,7 @@ impl FullTextBuild {
             change.insert(&indexes, &row)?;
             columns.iter().try_for_each(|row| change.insert(&fields, row))?;
         }
+        self.settle_parsers(change)?;
         if self.renews
             && let Some(config) = fulltext::open_config(change.core, &self.parts)?
         {
@@ -332,6 +335,23 @@ impl FullTextBuild {
         }
         change.changes(&self.parts.name);
         Ok(())
+    }
+
+    /// What makes the words of the new indexes is kept.
+    fn settle_parsers(&self, change: &mut Change<'_>) -> Result<()> {
+        let new = &self.parts.fulltext[self.first..];
+        if new.iter().all(|index| index.parser.is_none()) {
+            return Ok(());
+        }
+        let dict = &change.core.dict;
+        let row = dict.user_table_row(change.storage(), &self.parts.name)?;
+        let mut parts = dict.read_parts(change.storage(), &row)?;
+        for index in &mut parts.fulltext {
+            if let Some(new) = new.iter().find(|new| new.id == index.id) {
+                index.parser.clone_from(&new.parser);
+            }
+        }
+        definition::replace_extra(change, &parts)
     }
 
     /// Gets rid of what was made.

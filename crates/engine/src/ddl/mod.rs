@@ -97,6 +97,8 @@ pub struct FullTextSpec {
     pub name: String,
     /// Positions of its columns, which have one collation.
     pub columns: Vec<usize>,
+    /// What makes words of its texts, as [`FullTextIndex`](crate::table::FullTextIndex) has it.
+    pub parser: Option<String>,
 }
 
 /// A foreign key to be made.

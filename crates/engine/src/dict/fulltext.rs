@@ -89,21 +89,36 @@ fn database_of(table: &str) -> String {
 
 /// The common tables of a table, without numbers and trees.
 pub(crate) fn common(table: &TableParts) -> Vec<TableParts> {
-    let doc_id = || vec![number("doc_id", prtype::UNSIGNED, 8)];
-    let text = |name, flags, len| Column::new(ColumnDef::new(name, MType::VarChar, TEXT | flags, len));
     let one = |which: &&str| {
-        let columns = match *which {
-            CONFIG => vec![text("key", 0, 50), text("value", prtype::NOT_NULL, 200)],
-            _ => doc_id(),
-        };
-        auxiliary(table, common_name(&table.name, table.id, which), columns, "IND", 1)
+        let name = common_name(&table.name, table.id, which);
+        auxiliary(table, name, common_columns(which), COMMON_KEY, 1)
     };
     COMMON.iter().map(one).collect()
+}
+
+/// The names of the keys of the common tables and of those with words.
+const COMMON_KEY: &str = "IND";
+const WORDS_KEY: &str = "FTS_INDEX_TABLE_IND";
+const UTF8MB4: u16 = 45;
+
+fn common_columns(which: &str) -> Vec<Column> {
+    let text = |name, flags, len| Column::new(ColumnDef::new(name, MType::VarChar, TEXT | flags, len));
+    match which {
+        CONFIG => vec![text("key", 0, 50), text("value", prtype::NOT_NULL, 200)],
+        _ => vec![number("doc_id", prtype::UNSIGNED, 8)],
+    }
 }
 
 /// The tables with the words of an index, without numbers and trees.
 pub(crate) fn words(table: &TableParts, index: &FullTextIndex) -> Vec<TableParts> {
     let of_words = &table.columns[index.columns[0]].def;
+    word_names(&table.name, table.id, index.id)
+        .map(|name| auxiliary(table, name, words_columns(of_words), WORDS_KEY, 2))
+        .collect()
+}
+
+/// The columns of a table of words of a column of texts.
+fn words_columns(of_words: &ColumnDef) -> Vec<Column> {
     // Texts of this collation have a type of their own.
     let mtype = match of_words.collation_id() {
         LATIN1_SWEDISH_CI => MType::VarChar,
@@ -114,18 +129,46 @@ pub(crate) fn words(table: &TableParts, index: &FullTextIndex) -> Vec<TableParts
     let whole = prtype::NOT_NULL | prtype::UNSIGNED;
     let binary = u32::from(BINARY_COLLATION) << prtype::COLLATION_SHIFT;
     let list = prtype::NOT_NULL | prtype::BINARY_TYPE | binary;
-    let columns = || {
-        vec![
-            Column::new(word.clone()),
-            number("first_doc_id", whole, 8),
-            number("last_doc_id", whole, 8),
-            number("doc_count", whole, 4),
-            Column::new(ColumnDef::new("ilist", MType::Blob, list, 0)),
-        ]
-    };
-    word_names(&table.name, table.id, index.id)
-        .map(|name| auxiliary(table, name, columns(), "FTS_INDEX_TABLE_IND", 2))
-        .collect()
+    vec![
+        Column::new(word),
+        number("first_doc_id", whole, 8),
+        number("last_doc_id", whole, 8),
+        number("doc_count", whole, 4),
+        Column::new(ColumnDef::new("ilist", MType::Blob, list, 0)),
+    ]
+}
+
+/// What the name of an auxiliary table tells of it.
+#[derive(Debug, Clone)]
+pub struct AuxiliaryColumns {
+    /// Its columns. Texts are said to be utf8mb4, which the name does not tell: bytes lie the same way whatever they are.
+    pub columns: Vec<ColumnDef>,
+    /// The name of its key.
+    pub key: &'static str,
+    /// How many columns the key has, the first ones.
+    pub key_columns: usize,
+}
+
+impl AuxiliaryColumns {
+    /// By the name of a table, without its database; `None` if it is none of them.
+    pub fn of(name: &str) -> Option<AuxiliaryColumns> {
+        let digits = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let (table, what) = name.strip_prefix("FTS_")?.split_once('_')?;
+        if !digits(table) {
+            return None;
+        }
+        if COMMON.contains(&what) {
+            let columns = common_columns(what).into_iter().map(|column| column.def).collect();
+            return Some(AuxiliaryColumns { columns, key: COMMON_KEY, key_columns: 1 });
+        }
+        let (index, number) = what.split_once("_INDEX_")?;
+        let is_one =
+            digits(index) && number.parse().is_ok_and(|number: usize| (1..=TABLES).contains(&number));
+        let of_words =
+            ColumnDef::new("word", MType::VarMySql, u32::from(UTF8MB4) << prtype::COLLATION_SHIFT, 0);
+        let columns = || words_columns(&of_words).into_iter().map(|column| column.def).collect();
+        is_one.then(|| AuxiliaryColumns { columns: columns(), key: WORDS_KEY, key_columns: 2 })
+    }
 }
 
 fn number(name: &str, flags: u32, len: u32) -> Column {

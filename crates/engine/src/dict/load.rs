@@ -238,7 +238,8 @@ impl Dictionary {
             })
         };
         let columns = fields.iter().map(position).collect::<Result<_>>()?;
-        Ok(Some(FullTextIndex { id: IndexId(row.number(1)), name, columns }))
+        // Who makes its words is told by our own table.
+        Ok(Some(FullTextIndex { id: IndexId(row.number(1)), name, columns, parser: None }))
     }
 
     /// An index, unless it has no tree or is not finished.
@@ -291,6 +292,9 @@ impl Dictionary {
             let kept = Extra::parse(&extra.extra);
             kept::direct(&kept, &index.name, &mut index.parts);
             index.hidden = kept::is_hidden(&kept, &index.name);
+        }
+        for index in &mut parts.fulltext {
+            index.parser = kept::parser(&Extra::parse(&extra.extra), &index.name);
         }
         parts.collation = extra.collation;
         parts.comment = extra.comment;

@@ -4,7 +4,7 @@ use super::auxiliary::{self, Reading};
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions, Seek};
 use crate::documents::{IndexWords, KnownStopwords, Loaded, StopwordChoice};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,7 +73,12 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
 /// How the texts of an index become words.
 fn analyzer(core: &Core, table: &Table, index: &FullTextIndex, stopwords: &WordList) -> Result<Analyzer> {
     let collation = super::collation_of(table, index)?;
-    let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
+    let analyzer = super::analyzer(core, index.parser.as_deref(), collation);
+    let analyzer = analyzer.map_err(|e| Error::TableUnusable {
+        table: table.name.clone(),
+        detail: format!("FULLTEXT index {}: {e}", index.name),
+        damaged: false,
+    })?;
     Ok(analyzer.with_stopwords(stopwords))
 }
 

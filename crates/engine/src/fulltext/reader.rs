@@ -8,7 +8,7 @@ use super::load::read_documents;
 use crate::core::Core;
 use crate::cursor::estimate::estimate_rows;
 use crate::cursor::{Cursor, ReadOptions, Seek};
-use crate::documents::{self, TableDocuments, WordsSeen};
+use crate::documents::{self, Settled, TableDocuments, WordsSeen};
 use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
 use std::cell::RefCell;
@@ -36,6 +36,8 @@ pub struct FullTextReader<'c> {
     /// How many documents had gone when it began.
     deletions: u64,
     documents: u64,
+    /// Nobody was changing documents when it began.
+    settled: Option<Settled>,
     /// Bytes that a search may hold.
     limit: u64,
 }
@@ -57,11 +59,12 @@ impl<'c> FullTextReader<'c> {
         let words = auxiliary::words(core, table, index.id)?;
         let documents = estimate_rows(core, table)?;
         // Under the mutex under which written lists are committed: the view sees those that are in no cache any more.
-        let began = core.documents.with(table, |loaded| {
+        let began = core.documents.with_settled(table, |loaded, settled| {
             let seen = documents::seen(loaded, index.id)?;
-            Some((Reading::begin(core), seen, loaded.deletions))
+            Some((Reading::begin(core), seen, loaded.deletions, settled))
         })?;
-        let (reading, seen, deletions) = began.ok_or_else(|| Error::TableChanged(table.name.clone()))?;
+        let (reading, seen, deletions, settled) =
+            began.ok_or_else(|| Error::TableChanged(table.name.clone()))?;
         Ok(FullTextReader {
             core,
             reading: RefCell::new(reading),
@@ -72,6 +75,7 @@ impl<'c> FullTextReader<'c> {
             seen,
             deletions,
             documents,
+            settled,
             limit: core.live.search_limit.load(Ordering::Relaxed),
         })
     }
@@ -82,6 +86,11 @@ impl<'c> FullTextReader<'c> {
     /// Bad syntax; those of reading.
     pub fn search(&self, mode: Mode, query: &[u8]) -> std::result::Result<Vec<Match>, SearchError<Error>> {
         search(self, mode, query)
+    }
+
+    /// Whether nobody was changing documents of the table when the search began: see [`Statement::sees_found`](crate::Statement::sees_found).
+    pub fn settled(&self) -> Option<Settled> {
+        self.settled
     }
 
     /// The collation of the words, which queries must be in.

@@ -43,7 +43,7 @@ pub(super) fn delete(
     table.tell(Some(&old), None, true);
     if let Some(ids) = &table.doc_ids {
         let document = documents::number_in(table, ids, old.column(table, ids.column))?;
-        documents::note(trx, undo_no, table, document, false);
+        documents::note(&core.documents, trx, undo_no, table, document, false);
     }
     Ok(true)
 }

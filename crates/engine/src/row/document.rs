@@ -39,7 +39,7 @@ pub(super) fn insert(
             *field = Some(&stored);
         }
         let key = super::insert::insert(core, trx, table, &row, how)?;
-        documents::note(trx, undo_no, table, number, true);
+        documents::note(&core.documents, trx, undo_no, table, number, true);
         return Ok(key);
     }
     // Hidden numbers that are given are those of a copy of the table.
@@ -51,7 +51,7 @@ pub(super) fn insert(
     if !ids.hidden && core.documents.is_used(table, number)? {
         return Err(Error::BadDocId(table.name.clone()));
     }
-    documents::note(trx, undo_no, table, number, true);
+    documents::note(&core.documents, trx, undo_no, table, number, true);
     Ok(key)
 }
 

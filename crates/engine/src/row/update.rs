@@ -76,8 +76,8 @@ pub(super) fn update(
         };
         if done {
             if let Some(Renumbered { before, number, .. }) = document {
-                documents::note(trx, undo_no, table, before, false);
-                documents::note(trx, undo_no, table, number, true);
+                documents::note(&core.documents, trx, undo_no, table, before, false);
+                documents::note(&core.documents, trx, undo_no, table, number, true);
             }
             return Ok(true);
         }

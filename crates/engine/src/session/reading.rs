@@ -10,6 +10,7 @@ use crate::cursor::get::PointRead;
 use crate::cursor::parallel::parallel_scan;
 use crate::cursor::{Cursor, Direction, ReadLock, ReadOptions, RowRef};
 use crate::error::Result;
+use crate::fulltext::Settled;
 use crate::mdl::MdlMode;
 use crate::table::{Field, Table};
 use std::ops::ControlFlow;
@@ -137,6 +138,24 @@ impl Statement<'_> {
         let lock = self.effective_lock(read.lock());
         let (core, trx) = self.parts();
         read.get_many_with(core, trx, lock, keys, row)
+    }
+
+    /// Opens the view of the transaction, if it reads without locks: a full-text search that comes after it finds what is committed by then.
+    pub fn begin_reading(&mut self) {
+        if self.effective_lock(ReadLock::None) == ReadLock::None
+            && self.session.trx.isolation() != Isolation::ReadUncommitted
+        {
+            let (core, trx) = self.parts();
+            core.txn.read_view(trx);
+        }
+    }
+
+    /// Whether the rows that a full-text search found are those that are to be seen, all of them, so that none has to be looked at:
+    /// nobody was changing documents when it began, and the view, which is older ([`Statement::begin_reading`]), sees all changes before.
+    pub fn sees_found(&self, settled: Option<Settled>) -> bool {
+        let is_plain = self.effective_lock(ReadLock::None) == ReadLock::None;
+        let view = self.session.trx.view().filter(|_| is_plain);
+        matches!((view, settled), (Some(view), Some(Settled(last))) if view.sees_all_up_to(last))
     }
 
     /// The number of rows of a table. In SERIALIZABLE transactions every row is locked.

@@ -156,6 +156,8 @@ pub struct FullTextIndex {
     pub name: String,
     /// Positions of its columns in the table.
     pub columns: Vec<usize>,
+    /// What makes words of its texts, by the name in [`Parsers`](vaquita_fts::parser::Parsers); `None`: InnoDB's own way.
+    pub parser: Option<String>,
 }
 
 /// How the documents of a table's rows are numbered.

@@ -188,8 +188,12 @@ fn one_group(
     tail: &mut Tail<'_, '_>,
 ) -> SqlResult<()> {
     let mut one = One { plan, group: Group::empty(plan, cx), rows: 0 };
-    let flow = if possible && block.count_rows {
-        let n = count(block, cx)?;
+    let counted = match possible {
+        true if block.count_rows => Some(count(block, cx)?),
+        true if block.count_found => super::scan::count_found(block, cx, base)?,
+        _ => None,
+    };
+    let flow = if let Some(n) = counted {
         let results = vec![Value::Int(n as i64); plan.aggregates.len()];
         give_row(plan, &[], &results, cx, base, tail)?
     } else {

@@ -281,8 +281,9 @@ impl<'p> Exec<'p> {
             Path::Ref { key, reverse, .. } => (Some(key), *reverse, None),
             Path::Range { sarg, reverse, .. } => (None, *reverse, Some(sarg)),
             Path::Full { reverse, .. } => (None, *reverse, None),
-            Path::FullText { matching, .. } => {
-                return self.found(read, info, index, matching, reader, at, cx, row, next);
+            Path::FullText { matching, then_others, .. } => {
+                let search = (index, matching, *then_others);
+                return self.found(read, info, search, reader, at, cx, row, next);
             }
             Path::Rows => (None, false, None),
         };
@@ -340,27 +341,87 @@ impl<'p> Exec<'p> {
         Ok(Flow::Go)
     }
 
-    /// The rows of the documents that a full-text search finds.
+    /// The rows of the documents that a full-text search finds. If nothing else of them is asked than which they are, none is read.
     #[allow(clippy::too_many_arguments)]
     fn found(
         &mut self,
         read: &Read,
         info: &Arc<TableInfo>,
-        index: usize,
-        matching: &Expr,
+        (index, matching, then_others): (usize, &Expr, bool),
         reader: &mut Reader,
         at: &At<'_>,
         cx: &mut EvalCx<'_>,
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
-        for &document in &*matching.documents(cx, row)? {
+        let found = matching.documents(cx, row)?;
+        if let Some(column) = only_document(read, info)
+            && found.all_seen
+            && !then_others
+            && lock_of(read, cx) == ReadLock::None
+        {
+            return self.found_alone(read, column, &found.documents, at, cx, row, next);
+        }
+        for (n, &document) in found.documents.iter().enumerate() {
+            if then_others
+                && n == found.above
+                && self.others(read, info, (index, matching), reader, at, cx, row, next)? == Flow::Stop
+            {
+                return Ok(Flow::Stop);
+            }
             let Reader { cursor, ready, .. } = &mut *reader;
             let cursor = open_cursor(cursor, ready, read, info, index, self.to_change, cx)?;
             error::of_engine(
                 cursor.seek(&[Some(&vaquita_engine::fulltext::doc_id_key(document))], Seek::Equal),
             )?;
             if self.drain(read, reader, false, at, cx, row, next)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        match then_others && found.above == found.documents.len() {
+            true => self.others(read, info, (index, matching), reader, at, cx, row, next),
+            false => Ok(Flow::Go),
+        }
+    }
+
+    /// The rows that a full-text search does not find.
+    #[allow(clippy::too_many_arguments)]
+    fn others(
+        &mut self,
+        read: &Read,
+        info: &Arc<TableInfo>,
+        (index, matching): (usize, &Expr),
+        reader: &mut Reader,
+        at: &At<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        next: &mut dyn Consumer,
+    ) -> SqlResult<Flow> {
+        let Reader { cursor, ready, .. } = &mut *reader;
+        open_cursor(cursor, ready, read, info, index, self.to_change, cx)?.seek_first();
+        let mut others = Others { matching, next };
+        self.drain(read, reader, false, &At { in_place: false, ..*at }, cx, row, &mut others)
+    }
+
+    /// Rows of which the number of the document is all that is asked.
+    #[allow(clippy::too_many_arguments)]
+    fn found_alone(
+        &mut self,
+        read: &Read,
+        column: usize,
+        documents: &[u64],
+        at: &At<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        next: &mut dyn Consumer,
+    ) -> SqlResult<Flow> {
+        let mut values = vec![Value::Null; read.width];
+        for (n, &document) in documents.iter().enumerate() {
+            if n % 64 == 0 {
+                cx.state.poll()?;
+            }
+            values[column] = Value::UInt(document);
+            if self.meet(std::iter::once(&values[..]), at, cx, row, next)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
@@ -661,6 +722,25 @@ impl<'a> At<'a> {
     }
 }
 
+/// Leaves out what a full-text search finds.
+struct Others<'a> {
+    matching: &'a Expr,
+    next: &'a mut dyn Consumer,
+}
+
+impl Consumer for Others<'_> {
+    fn row(&mut self, exec: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
+        match self.matching.eval_bool(cx, row)? {
+            Some(true) => Ok(Flow::Go),
+            _ => self.next.row(exec, cx, row),
+        }
+    }
+
+    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        self.next.pause(cx)
+    }
+}
+
 /// What follows the inner side of an outer join.
 struct OuterNext<'a> {
     found: bool,
@@ -767,6 +847,23 @@ fn options_of(read: &Read, index: usize, lock: ReadLock) -> ReadOptions {
 
 /// The locks that reading takes in the present transaction.
 #[inline]
+/// The column with the numbers of documents, if no other one is asked for.
+fn only_document(read: &Read, info: &TableInfo) -> Option<usize> {
+    let column = vaquita_engine::fulltext::doc_id_column(&info.table)?;
+    read.columns.iter().all(|wanted| *wanted == column).then_some(column)
+}
+
+/// How many rows a search finds, where they are all to be seen; else they are to be read.
+pub(super) fn count_found(block: &BlockPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<u64>> {
+    let [read] = &block.reads[..] else { return Ok(None) };
+    let Path::FullText { matching, .. } = &read.path else { return Ok(None) };
+    if lock_of(read, cx) != ReadLock::None {
+        return Ok(None);
+    }
+    let found = matching.documents(cx, row)?;
+    Ok(found.all_seen.then_some(found.documents.len() as u64))
+}
+
 fn lock_of(read: &Read, cx: &EvalCx<'_>) -> ReadLock {
     let isolation = || cx.engine.as_ref().map(|session| session.isolation());
     match (read.lock, read.source_lock) {

@@ -61,6 +61,10 @@ impl Parser for Ngrams {
     fn cuts_terms(&self) -> bool {
         true
     }
+
+    fn has_stopwords_within(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +87,8 @@ mod tests {
         assert_eq!(texts(4, "abcd"), ["abcd"]);
         assert_eq!(texts(2, "ab cd"), ["ab", "cd"]);
         assert_eq!(texts(2, "a bc"), ["bc"]);
+        assert_eq!(texts(2, "a,b"), ["a,", ",b"], "punctuation is characters as others");
+        assert_eq!(texts(2, "abc def"), ["ab", "bc", "de", "ef"]);
     }
 
     #[test]

@@ -49,6 +49,10 @@ impl<P: Parser> Parser for Stems<P> {
     fn cuts_terms(&self) -> bool {
         self.parser.cuts_terms()
     }
+
+    fn has_stopwords_within(&self) -> bool {
+        self.parser.has_stopwords_within()
+    }
 }
 
 impl<P: std::fmt::Debug> std::fmt::Debug for Stems<P> {

@@ -124,7 +124,7 @@ impl<'a, I: Index> Evaluation<'a, I> {
                 }
                 if self.terms_are_phrases {
                     return if *is_prefix {
-                        self.word(text, true).map(Some)
+                        self.word(&self.index.analyzer().folded(text), true).map(Some)
                     } else {
                         Ok(Some(Found::default()))
                     };

@@ -6,11 +6,13 @@
 use crate::analyzer::{Analyzer, Word};
 use crate::search::Columns;
 
-/// The words of a phrase. Words at its start that are not indexed are left away; one behind them must be there.
+/// The words of a phrase. Words at its start that are not indexed are left away; one behind them must be there. Pieces of words stay:
+/// without them it would be another word.
 pub(super) fn words(analyzer: &Analyzer, text: &[u8]) -> Vec<Word> {
+    let keeps_start = analyzer.parser().cuts_terms();
     let mut words = Vec::new();
     analyzer.words(text, |word| {
-        if word.is_indexed || !words.is_empty() {
+        if keeps_start || word.is_indexed || !words.is_empty() {
             words.push(word);
         }
     });
@@ -20,9 +22,11 @@ pub(super) fn words(analyzer: &Analyzer, text: &[u8]) -> Vec<Word> {
 /// Whether one of the columns has the words, one directly after the other. The first one is where the index has it: a stopword that is
 /// the same word in another spelling begins nothing.
 pub(super) fn is_in(analyzer: &Analyzer, columns: &Columns, phrase: &[Word]) -> bool {
+    let is_any_start = analyzer.parser().cuts_terms();
     let is_phrase = |words: &[Word]| {
         let same = |(a, b): (&Word, &Word)| analyzer.collation().equal(&a.text, &b.text);
-        words.first().is_none_or(|first| first.is_indexed) && words.iter().zip(phrase).all(same)
+        words.first().is_none_or(|first| is_any_start || first.is_indexed)
+            && words.iter().zip(phrase).all(same)
     };
     columns.iter().flatten().any(|text| {
         let mut found = Vec::new();

@@ -207,7 +207,9 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
                 possible.push(i);
             }
         }
-        list.extend(conditions.iter().find_map(|c| super::fulltext::access(info, slot, c)));
+        list.extend(
+            conditions.iter().find_map(|c| super::fulltext::access(info, slot, c, self.planner.known())),
+        );
         let filter: f64 = conditions.iter().map(|c| selectivity(c)).product();
         for access in &mut list {
             access.possible.clone_from(&possible);

@@ -340,6 +340,7 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         after: TableSet::default(),
         depends,
         substituted: RefCell::default(),
+        searched: RefCell::default(),
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
@@ -505,20 +506,23 @@ impl IndexChoice {
 /// What the tables of a block are used for, for privilege checks; those of merged views behind the views that read them.
 pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) -> Vec<TableUse> {
     let for_update = locking.iter().any(|l| l.strength == ast::LockStrength::Update);
-    let names = |columns: &[SlotColumn], used: &RefCell<Vec<bool>>, left_out: &[usize]| {
-        let used = used.borrow();
-        let is_used = |(at, (_, used)): &(usize, (&SlotColumn, &bool))| **used && !left_out.contains(at);
-        columns.iter().zip(&*used).enumerate().filter(is_used).map(|(_, (c, _))| c.name.clone()).collect()
-    };
+    let names =
+        |columns: &[SlotColumn], used: &RefCell<Vec<bool>>, left_out: &[usize], searched: &[usize]| {
+            let used = used.borrow();
+            let is_used = |(at, (_, used)): &(usize, (&SlotColumn, &bool))| {
+                **used && !left_out.contains(at) || searched.contains(at)
+            };
+            columns.iter().zip(&*used).enumerate().filter(is_used).map(|(_, (c, _))| c.name.clone()).collect()
+        };
     let none = RefCell::default();
     let mut uses = Vec::new();
     for &at in &scope.order {
         let named = scope.named(at);
-        let (used, substituted, view) = match scope.view(at) {
-            Some(view) => (&view.used, &none, view.face.id.clone()),
+        let (used, substituted, searched, view) = match scope.view(at) {
+            Some(view) => (&view.used, &none, &none, view.face.id.clone()),
             None => {
                 let slot = &scope.slots[at];
-                (&slot.used, &slot.substituted, slot.view.clone())
+                (&slot.used, &slot.substituted, &slot.searched, slot.view.clone())
             }
         };
         if !named.name.is_empty() {
@@ -526,7 +530,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
                 database: named.database.to_owned(),
                 table: named.name.to_owned(),
                 renamed: named.alias != named.name,
-                columns: names(named.columns, used, &substituted.borrow()),
+                columns: names(named.columns, used, &substituted.borrow(), &searched.borrow()),
                 locked: !locking.is_empty(),
                 for_update,
                 derived: false,
@@ -541,7 +545,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
         database: slot.database.clone(),
         table: slot.name.clone(),
         renamed: false,
-        columns: names(&slot.columns, &slot.used, &slot.substituted.borrow()),
+        columns: names(&slot.columns, &slot.used, &slot.substituted.borrow(), &slot.searched.borrow()),
         locked: false,
         for_update: false,
         derived: within.faces.iter().any(|face| face.id.is_none()),

@@ -87,6 +87,7 @@ pub(crate) fn plan<'p>(
     block.reads = reads.unwrap_or_default();
     block.has_subquery |= steps_have_subquery(&block.steps);
     block.count_rows = single && counts_rows(block);
+    block.count_found = single && super::fulltext::counts_found(block);
     block.subqueries = scope.subqueries.take();
     block.subqueries.extend(scope.slots.iter().flat_map(|slot| slot.subqueries.take()));
     block.work = super::work::work_of(block);
@@ -610,7 +611,24 @@ impl Planning<'_, '_, '_> {
             (Some(extreme), _) => vec![extreme],
             (None, Some(wanted)) if !wanted.is_empty() => wanted,
             _ if !windows.is_empty() => Vec::new(),
-            _ => return min_cost(all, |a| a.cost),
+            _ => {
+                let may = only
+                    && conditions.is_empty()
+                    && self.locking.of(slot, &self.scope.slots[slot]).0 == ReadLock::None;
+                // Beyond that it is better to read the rows as they lie.
+                let few = |limit: f64| limit <= (self.estimator.rows(slot) / 10.0).max(100.0);
+                if may
+                    && self.limit_of(block, cx).is_some_and(few)
+                    && let Some(access) = super::fulltext::by_rank_alone(info, slot, block)
+                {
+                    block.order_done = true;
+                    return access;
+                }
+                let best = min_cost(all, |a| a.cost);
+                block.order_done |=
+                    super::fulltext::comes_by_rank(&best.path, block, self.estimator.planner.known());
+                return best;
+            }
         };
         let table = &self.scope.slots[slot];
         let methods = &table.methods;

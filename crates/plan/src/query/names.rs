@@ -84,6 +84,8 @@ pub struct Slot {
     pub depends: Depends,
     /// Columns that are looked at only because they have the values of expressions that the query holds.
     pub(crate) substituted: RefCell<Vec<usize>>,
+    /// Columns that are searched by a full-text index, whose texts nobody looks at for it.
+    pub(crate) searched: RefCell<Vec<usize>>,
     /// Subqueries in the document of JSON_TABLE, and whether they refer to rows around them.
     pub(crate) subqueries: RefCell<Vec<(Arc<SubqueryPlan>, bool)>>,
     /// It is inner to an outer join of those that come before what is being planned.

@@ -342,7 +342,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("net_retry_count", Both, Live, uint(1, MAX, 1), "10", Tuning),
     v("net_write_timeout", Both, Live, uint(1, 31536000, 1), "60", Works),
     v("new", Both, Live, Kind::Bool, "0", Tuning),
-    v("ngram_token_size", Global, Fixed, uint(1, 10, 1), "2", Tuning),
+    v("ngram_token_size", Global, Fixed, uint(1, 10, 1), "2", Works),
     v("offline_mode", Global, Live, Kind::Bool, "0", Works),
     v("old", Global, Fixed, Kind::Bool, "0", Refused(NO_OLD)),
     v("old_alter_table", Both, Live, Kind::Bool, "0", Works),

@@ -423,6 +423,7 @@ impl Change {
                     let is_plain = key.using.is_none()
                         && key.key_block_size.is_none()
                         && !key.invisible
+                        && key.parser.is_none()
                         && (key.has_tree() || key.comment.is_empty());
                     self.only_keys &= is_plain && !self.definition.is_functional(key);
                 }

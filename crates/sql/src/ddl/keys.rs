@@ -20,7 +20,7 @@ fn rules<'s>(cx: &'s mut StmtCx<'_>) -> KeyRules<'s> {
 /// Adds a key to a definition whose columns are complete. The first `kept` of its keys the table has already.
 ///
 /// # Errors
-/// As [`Definition::add_key`]; 1128 a parser, of which there is none; 1688 comment; 1235 kinds that are not there yet; 3753 to 3762, 3800 expressions.
+/// As [`Definition::add_key`]; 1128 a parser that there is not; 1688 comment; 1235 kinds that are not there yet; 3753 to 3762, 3800 expressions.
 pub(super) fn add(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
@@ -53,9 +53,7 @@ pub(super) fn add(
         IndexKind::FullText => KeyKind::FullText,
         IndexKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
     };
-    if let Some(parser) = written.options.parser {
-        return Err(SqlError::new(1128, format!("Function '{parser}' is not defined")));
-    }
+    let parser = written.options.parser.map(|parser| known_parser(cx, &parser.to_string())).transpose()?;
     let name = match (kind, written.name.or(written.constraint)) {
         (KeyKind::Primary, _) => "PRIMARY".to_owned(),
         (_, Some(name)) => name.to_string(),
@@ -84,15 +82,22 @@ pub(super) fn add(
     });
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
     let invisible = written.options.invisible;
-    let key =
-        KeyDefinition { comment, using, key_block_size, invisible, ..KeyDefinition::new(kind, name, parts) };
+    let plain = KeyDefinition::new(kind, name, parts);
+    let key = KeyDefinition { comment, using, key_block_size, invisible, parser, ..plain };
     definition.add_key(key, &mut rules(cx))?;
     note_duplicate(cx, definition, written.parts.iter().any(|part| part.prefix.is_some()), kept);
     Ok(())
 }
 
+/// The name of a parser, as it is kept.
+fn known_parser(cx: &StmtCx<'_>, name: &str) -> SqlResult<String> {
+    let known = cx.engine.core().options.parsers.find(name).map(str::to_owned);
+    known.ok_or_else(|| SqlError::new(1128, format!("Function '{name}' is not defined")))
+}
+
 /// Note 1831: the key that was added last is one that was there. As in MySQL 5.6, a prefix as long as its column is another
-/// key than the column, a key with USING another than one without, and a FULLTEXT key another than one that the table has already.
+/// key than the column, a key with USING another than one without, and a FULLTEXT key another than one
+/// that the table has already, or that has another parser.
 fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool, kept: usize) {
     let Some((added, others)) = definition.keys.split_last() else { return };
     let words = added.kind == KeyKind::FullText;
@@ -101,7 +106,8 @@ fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool
         same_name(&a.column, &b.column) && (a.prefix, a.descending) == (b.prefix, b.descending)
     };
     let is_same = |key: &KeyDefinition| {
-        (key.kind, key.using, key.parts.len()) == (added.kind, added.using, added.parts.len())
+        (key.kind, key.using, &key.parser, key.parts.len())
+            == (added.kind, added.using, &added.parser, added.parts.len())
             && !key.generated
             && key.parts.iter().zip(&added.parts).all(same_part)
     };

@@ -22,6 +22,7 @@ use crate::virtual_tables::InfoTables;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use vaquita_engine::Engine;
+use vaquita_engine::fulltext::parser::Parsers;
 use vaquita_expr::stored::AnyPrograms;
 use vaquita_session::vars::{Globals, VarId, VarValue, id};
 use vaquita_types::{SqlError, SqlResult};
@@ -52,8 +53,18 @@ impl Database {
     /// # Errors
     /// The folder cannot be used, a variable is unknown or has a value it cannot have.
     pub fn open(options: Options) -> SqlResult<Arc<Database>> {
+        Database::open_with_parsers(options, Parsers::default())
+    }
+
+    /// The same with parsers of one's own, which FULLTEXT keys may name. A variable says the size of `ngram`.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn open_with_parsers(options: Options, parsers: Parsers) -> SqlResult<Arc<Database>> {
         let mut globals = Globals::new(&options.variables)?;
         let mut engine_options = options::engine_options(&options.dir, &globals)?;
+        let ngram_size = std::mem::replace(&mut engine_options.parsers, parsers).ngram_size;
+        engine_options.parsers.ngram_size = ngram_size;
         // Without a word about it the log of a folder stays as it is.
         let of_log = ["innodb_log_file_size", "innodb_log_files_in_group"];
         engine_options.storage.resize_log = options

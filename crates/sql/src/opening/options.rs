@@ -66,6 +66,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     options.fast_shutdown = number("fast_shutdown") as u8;
     options.sort_buffer_size = size("sort_buffer_size");
     options.word_sizes = size("ft_min_token_size")..=size("ft_max_token_size");
+    options.parsers.ngram_size = usize::try_from(globals.uint("ngram_token_size")).unwrap_or(usize::MAX);
     options.online_alter_log_max_size = number("online_alter_log_max_size");
     options.fulltext.cache_size = number("ft_cache_size");
     options.fulltext.total_cache_size = number("ft_total_cache_size");

@@ -359,7 +359,7 @@ fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFil
         Show::Collation(filter) => (project(cx, "COLLATIONS", COLLATION, Vec::new())?, *filter),
         Show::Grants { user, using } => (grants::show_grants(cx, user.as_ref(), using)?, no),
         Show::Privileges => (privileges(), no),
-        Show::Plugins => (plugins(), no),
+        Show::Plugins => (plugins(cx.db), no),
         Show::ProgramStatus { kind, filter } => {
             let kind = text(crate::routine::kind_name(*kind));
             (project(cx, "ROUTINES", PROGRAMS, vec![(4, kind)])?, *filter)
@@ -734,7 +734,7 @@ fn privileges() -> Listing {
     listing
 }
 
-fn plugins() -> Listing {
+fn plugins(db: &crate::database::Database) -> Listing {
     let columns = [
         ("Name", "varchar(64)!"),
         ("Status", "varchar(10)!"),
@@ -743,7 +743,7 @@ fn plugins() -> Listing {
         ("License", "varchar(80)"),
     ];
     let mut listing = Listing::new(&columns);
-    for (name, kind) in virtual_tables::PLUGINS {
+    for (name, kind) in virtual_tables::plugin_list(db) {
         let library = text_or_null(None::<&str>);
         listing.rows.push(vec![text(name), text("ACTIVE"), text(kind), library, text("MIT OR Apache-2.0")]);
     }

@@ -29,7 +29,7 @@ mod server_tables;
 mod triggers;
 
 pub(crate) use making::{ALL, Cells, InfoTables, NAMES, parse_type, rows_of, table, text, text_or_null};
-pub(crate) use server_tables::PLUGINS;
+pub(crate) use server_tables::plugin_list;
 
 use vaquita_types::SqlResult;
 

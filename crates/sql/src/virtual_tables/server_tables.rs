@@ -1,6 +1,7 @@
 //! Engines, character sets, sessions, variables, counters, privileges.
 
 use super::making::{Making, text, text_or_null, yes_no};
+use crate::database::Database;
 use vaquita_session::privilege::Priv;
 use vaquita_session::vars;
 use vaquita_types::{SqlResult, Value};
@@ -106,7 +107,12 @@ pub(super) fn session_status(m: &mut Making<'_, '_>) -> SqlResult<()> {
 }
 
 /// Lines of SHOW PLUGINS: name, type.
-pub(crate) const PLUGINS: &[(&str, &str)] = &[
+pub(crate) fn plugin_list(db: &Database) -> Vec<(&str, &'static str)> {
+    let parsers = db.engine.core().options.parsers.names().map(|name| (name, "FTPARSER"));
+    PLUGINS.iter().copied().chain(parsers).collect()
+}
+
+const PLUGINS: &[(&str, &str)] = &[
     ("mysql_native_password", "AUTHENTICATION"),
     ("caching_sha2_password", "AUTHENTICATION"),
     ("InnoDB", "STORAGE ENGINE"),
@@ -132,7 +138,7 @@ pub(crate) const PLUGINS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn plugins(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    for (name, kind) in PLUGINS {
+    for (name, kind) in plugin_list(m.db) {
         m.push(vec![
             text(name),
             text("1.0"),

@@ -245,6 +245,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("net_read_timeout", "../../server/tests/door/loops.rs", "clients_that_stop_within_a_command_are_sent_away"),
     ("net_write_timeout", "variables/values.rs", "idle_sessions_have_the_time_that_is_said"),
     ("net_write_timeout", "../../server/tests/door/bad_clients.rs", "a_client_that_never_reads_is_left"),
+    ("ngram_token_size", "fulltext_parsers.rs", "sequences_are_as_long_as_it_is_said"),
     ("offline_mode", "variables/limits.rs", "only_super_stays_in_offline_mode"),
     ("old_alter_table", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),
     ("open_files_limit", "../../vaquita/tests/few_files.rs", "what_does_not_fit_is_cut_and_said"),

@@ -5,7 +5,7 @@
 
 use vaquita_base::PageNo;
 use vaquita_format::Corruption;
-use vaquita_format::record::ExternRef;
+use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
 use vaquita_format::{blob, fil};
 use zlib_rs::{Inflate, InflateFlush, Status};
 
@@ -41,6 +41,24 @@ pub fn read_blob(
     } else {
         read_plain(src, reference, visit, sink)
     }
+}
+
+/// A value whose end is off the page: `stored` is what the record has.
+///
+/// # Errors
+/// The first fault of the chain; a reference that is none, or was not written yet.
+pub fn whole_value(src: &dyn PageSource, stored: &[u8]) -> Result<Vec<u8>, Corruption> {
+    let unwritten = || Corruption::new("external reference", "has not been written yet");
+    let reference = ExternRef::of_field(stored)?.ok_or_else(unwritten)?;
+    let mut out = stored[..stored.len() - EXTERN_REF_LEN].to_vec();
+    // As many pages as the length can need, in the smallest pages: an end for chains that loop.
+    let mut steps = u64::from(reference.len) / 512 + 16;
+    let mut visit = |_| {
+        steps = steps.saturating_sub(1);
+        steps > 0
+    };
+    read_blob(src, &reference, &mut visit, &mut |piece| out.extend_from_slice(piece)).map_err(|e| e.what)?;
+    Ok(out)
 }
 
 /// Goes along a chain from page to page, whatever its reference says of its length, handing each page to `visit` before it is read;

@@ -43,6 +43,21 @@ pub struct DictTable {
     pub columns: Vec<ColumnDef>,
     /// Trees, the clustered one first.
     pub indexes: Vec<TableIndex>,
+    /// FULLTEXT indexes, which have none.
+    pub fulltext: Vec<WordsIndex>,
+}
+
+/// A FULLTEXT index.
+#[derive(Debug, Clone)]
+pub struct WordsIndex {
+    /// Number.
+    pub id: IndexId,
+    /// Name.
+    pub name: String,
+    /// Names of its columns.
+    pub columns: Vec<String>,
+    /// Its parser.
+    pub parser: Option<String>,
 }
 
 impl DictTable {
@@ -229,13 +244,18 @@ fn table(
         versions.check(columns.len())?;
     }
     let mut trees: Vec<TableIndex> = Vec::new();
+    let mut fulltext = Vec::new();
     for index in indexes {
         let root = PageNo(index.number("PAGE_NO") as u32);
-        // FULLTEXT indexes and those being dropped have no tree.
-        if root.is_null() || index.number("TYPE") as u32 & dict::index_type::FULLTEXT != 0 {
+        let parts = fields.get(&index.number("ID")).map(Vec::as_slice).unwrap_or_default();
+        if index.number("TYPE") as u32 & dict::index_type::FULLTEXT != 0 {
+            fulltext.extend(words_index(index, parts, kept));
             continue;
         }
-        let parts = fields.get(&index.number("ID")).map(Vec::as_slice).unwrap_or_default();
+        // Those being dropped have no tree.
+        if root.is_null() {
+            continue;
+        }
         let clustered = trees.first().map(|t| &t.def);
         let def = index_def(page_size, row_format, index, &columns, parts, clustered, kept)?;
         trees.push(TableIndex { def, root });
@@ -247,6 +267,19 @@ fn table(
         row_format,
         columns,
         indexes: trees,
+        fulltext,
+    })
+}
+
+/// A FULLTEXT index, unless it is not finished.
+fn words_index(index: &Row, fields: &[Row], kept: &Kept) -> Option<WordsIndex> {
+    let name = index.text("NAME");
+    let is_finished = index.value("NAME").first() != Some(&dict::INDEX_BEING_BUILT);
+    is_finished.then(|| WordsIndex {
+        id: IndexId(index.number("ID")),
+        columns: fields.iter().map(|field| field.text("COL_NAME")).collect(),
+        parser: kept::parser(&kept.extra, &name),
+        name,
     })
 }
 

@@ -5,19 +5,21 @@
 //! | `.cfg` and `.frm` | `.cfg` | `.frm` |
 //! | `.cfg` | `.cfg` | `.cfg`: ENUM and SET as numbers, DECIMAL as bytes |
 //! | `.frm` | `.frm`, roots found in the file | `.frm` |
+//! | the name of a table of a FULLTEXT index | that name | texts as utf8mb4 |
 //! | nothing | REDUNDANT records describe their fields | bytes |
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use vaquita_base::{IndexId, PageNo, SpaceId};
+use vaquita_engine::fulltext::AuxiliaryColumns;
 use vaquita_format::cfg::{TableMeta, index_type};
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::filename::TableFile;
 use vaquita_format::flst::{FileAddress, SegmentHeader};
 use vaquita_format::frm::Frm;
-use vaquita_format::index_def::{IndexDef, RowFormat};
+use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::maker::{self, Foreign};
 use vaquita_format::record::{Offsets, RecLayout};
 use vaquita_format::text::TextType;
@@ -166,8 +168,33 @@ pub fn table_of(src: &dyn PageSource, ibd: &Path, files: &MetadataFiles) -> Resu
             of_cfg(src, name, &cfg, frm, by)
         }
         (None, Some(frm)) => of_frm(src, name, frm, shown(&files.frm)),
-        (None, None) => undescribed(src, name),
+        (None, None) => match AuxiliaryColumns::of(&name) {
+            Some(known) => of_auxiliary(src, name, known),
+            None => undescribed(src, name),
+        },
     }
+}
+
+/// A table of a FULLTEXT index: its name says what it is.
+fn of_auxiliary(
+    src: &dyn PageSource,
+    name: String,
+    known: AuxiliaryColumns,
+) -> Result<TableInfo, MetadataError> {
+    let Some(root) = roots_with_clustered(src).into_iter().next() else {
+        return mismatch("no index root is to be found");
+    };
+    let spec = IndexSpec {
+        id: root.index,
+        name: known.key.to_owned(),
+        row_format: RowFormat::Compact,
+        page_size: src.page_size(),
+    };
+    let key: Vec<KeyPart> = (0..known.key_columns).map(KeyPart::whole).collect();
+    let unfit = |e: vaquita_format::Corruption| MetadataError::Mismatch(e.to_string());
+    let def = IndexDef::clustered(spec, &known.columns, Some(&key)).map_err(unfit)?;
+    let indexes = vec![TableIndex { def, root: root.page }];
+    table(src, name, known.columns, indexes, None, 0, "its name".to_owned())
 }
 
 fn is_of_mariadb(src: &dyn PageSource) -> bool {

@@ -8,6 +8,7 @@
 //!
 //! What later servers made in formats of their own is a finding with the maker's name, not damage.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use super::outcome::Printer;
 use super::redo::{LogSummary, check_log};
 use super::space::{Described, SpaceSummary, SystemSummary, SystemView, UndoSpace, check_space_of};
 use super::undo_space::{check_undo_space, holds_rollback_segments};
+use super::words::{Tables, check_words};
 use crate::workshop::catalog::Catalog;
 use crate::workshop::dictionary::{DictTable, Dictionary};
 use crate::workshop::links;
@@ -190,8 +192,52 @@ impl<'a> FolderCheck<'a> {
             });
         }
         let Some(folder) = folder else { return Ok(()) };
+        self.words(folder, files, &found)?;
         let settled = settled && !folder.system.transactions.change_dictionary();
         self.catalog(folder.src, &found, settled)
+    }
+
+    /// The FULLTEXT indexes of all tables.
+    fn words(
+        &mut self,
+        folder: SystemView<'_>,
+        files: &[FileToCheck],
+        found: &[FoundFile],
+    ) -> Result<(), CheckError> {
+        let log = self.log.clone();
+        let paths = files.iter().zip(found).filter_map(|(file, found)| Some((found.space?, &file.path)));
+        let opened: BTreeMap<SpaceId, SpaceFile> = paths
+            .filter_map(|(space, path)| Some((space, SpaceFile::open_with_followers(path).ok()?)))
+            .collect();
+        let open = |space: SpaceId| -> Option<Box<dyn PageSource + '_>> {
+            match space {
+                SpaceId::SYSTEM => Some(Box::new(folder.src)),
+                space => Some(recovered(opened.get(&space)?, space, log.as_deref())),
+            }
+        };
+        let tables = Tables { dictionary: &self.dictionary, open: &open };
+        let transactions = &folder.system.transactions;
+        let settled = transactions.active().chain(transactions.prepared()).next().is_none();
+        let mut parts = Vec::new();
+        for table in self.dictionary.tables.iter().filter(|table| !table.fulltext.is_empty()) {
+            // A table without its file has been told of, or is discarded.
+            if open(table.space).is_none() || vaquita_engine::ddl::is_temporary(&table.name) {
+                continue;
+            }
+            let mut report = Report::new();
+            let summary = check_words(&tables, table, settled, &mut report);
+            parts.push((format!("words of {}", table.name), report, summary));
+        }
+        for (name, report, summary) in parts {
+            let about = format!(
+                "{} FULLTEXT indexes, {} documents, {} words of documents",
+                summary.indexes, summary.documents, summary.words
+            );
+            self.printer.head(&name, &report, &about)?;
+            self.printer.findings(&report)?;
+            self.count(&report);
+        }
+        Ok(())
     }
 
     /// The undo tablespaces; what they hold.

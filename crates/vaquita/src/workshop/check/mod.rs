@@ -9,6 +9,7 @@
 //! | transaction system, dictionary, change buffer | `system` |
 //! | rollback segments, undo logs, history; roll pointers of rows | `undo`, `undo_space` |
 //! | secondary indexes against rows | `agreement` |
+//! | FULLTEXT indexes against rows | `words` |
 //! | redo log | `redo` |
 //! | the dictionary against files, foreign keys | `files` |
 //! | a tablespace, a folder, what is printed | `space`, `folder`, `outcome` |
@@ -30,6 +31,7 @@ pub(in crate::workshop) mod system;
 pub mod tree;
 mod undo;
 mod undo_space;
+mod words;
 
 pub use agreement::Buffered;
 pub use folder::{CheckError, check_path};

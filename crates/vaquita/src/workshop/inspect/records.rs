@@ -13,14 +13,16 @@ use vaquita_format::record::{ExternRef, Offsets, RecLayout};
 use vaquita_format::text::{TextType, escape_batch, hex};
 
 use super::Subject;
+use crate::workshop::blob::whole_value;
 use crate::workshop::source::PageSource;
 use crate::workshop::walk::child_page;
 
 /// Characters shown of a value.
 const VALUE_WIDTH: usize = 40;
-/// The index of a table of words of a full-text index, and how many documents of a list are shown.
+/// The index of a table of words of a full-text index.
 const WORDS_INDEX: &str = "FTS_INDEX_TABLE_IND";
-const LIST_LENGTH: usize = 10;
+/// Places shown of a word in a document.
+const PLACES: usize = 20;
 
 pub(super) fn show(subject: &Subject, no: u32, out: &mut dyn Write) -> io::Result<bool> {
     let no = PageNo(no);
@@ -103,8 +105,13 @@ fn fields(
         let name = field.map_or_else(|| format!("{i}"), |f| f.column.name.clone());
         let value = match offsets.field(page, rec, i) {
             None => "NULL".to_owned(),
+            Some(v) if name == "ilist" && def.is_some_and(|d| d.name() == WORDS_INDEX) => {
+                match offsets.is_external(i) {
+                    true => whole_value(&subject.src, v).map_or_else(|e| format!("[{e}]"), |v| postings(&v)),
+                    false => postings(v),
+                }
+            }
             Some(v) if offsets.is_external(i) => external(v),
-            Some(v) if name == "ilist" && def.is_some_and(|d| d.name() == WORDS_INDEX) => postings(v),
             Some(v) => shown(v, field.map(|f| text_type(subject, &f.column)), &name),
         };
         write!(out, "{}{name}={value}", if i > 0 { ", " } else { "" })?;
@@ -152,25 +159,23 @@ fn shown(v: &[u8], text: Option<TextType>, name: &str) -> String {
     out
 }
 
-/// A posting list of a full-text index: documents with the places of the word.
+/// A posting list of a full-text index: all of its documents, with the places of the word.
 fn postings(v: &[u8]) -> String {
     let mut shown = Vec::new();
     let mut postings = Postings::new(v);
     loop {
         match postings.next().and_then(|posting| posting.map(|p| Ok((p.doc, p.positions()?))).transpose()) {
             Ok(Some((doc, positions))) => {
-                let positions: Vec<String> = positions.iter().map(u32::to_string).collect();
-                shown.push(format!("{doc}: {}", positions.join(" ")));
+                let places: Vec<String> = positions.iter().take(PLACES).map(u32::to_string).collect();
+                let more = positions.len() - places.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                shown.push(format!("{doc}: {}{more}", places.join(" ")));
             }
             Ok(None) => break,
             Err(e) => {
                 shown.push(e.to_string());
                 break;
             }
-        }
-        if shown.len() == LIST_LENGTH {
-            shown.push("...".to_owned());
-            break;
         }
     }
     format!("[{}]", shown.join("; "))

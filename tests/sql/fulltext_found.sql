@@ -1,0 +1,54 @@
+create table t (id int primary key, a varchar(50), n int, key (n), fulltext (a)) charset utf8;
+create table own (FTS_DOC_ID bigint unsigned not null primary key, a varchar(50), fulltext (a)) charset utf8;
+insert into t values (1, 'apple pear', 1), (2, 'apple apple fig', 2), (3, 'fig', 3), (4, 'apple apple apple kiwi', 4), (5, 'grape', 5), (6, 'kiwi apple', 6), (7, 'plum', 7), (8, 'cherry', 8), (9, 'peach', 9), (10, 'melon', 10);
+insert into own select id, a from t;
+analyze table t, own;
+-- What is found is counted.
+explain select count(*) from t where match (a) against ('apple');
+select count(*) from t where match (a) against ('apple');
+select count(*) from t where match (a) against ('nothing');
+select count(*) from t where match (a) against ('+apple -kiwi' in boolean mode);
+select count(*) from t where match (a) against ('kiwi' with query expansion);
+select count(*) from t where match (a) against ('>fig ~apple <kiwi' in boolean mode);
+select count(*) from t where match (a) against (null);
+explain select count(*), 1 + 1 from t where match (a) against ('apple');
+select count(*), 1 + 1, count(1) c from t where match (a) against ('apple') having c > 1;
+explain select count(id) from t where match (a) against ('apple');
+explain select count(n) from t where match (a) against ('apple');
+explain select count(*) from t where match (a) against ('apple') and n > 1;
+select count(*) from t where match (a) against ('apple') and n > 1;
+explain select count(*), max(n) from t where match (a) against ('apple');
+select count(*), max(n) from t where match (a) against ('apple');
+explain select (select count(*) from t where match (a) against ('apple')) c;
+select id, (select count(*) from t where match (a) against ('apple')) c from own o join t on t.id = o.FTS_DOC_ID where id < 3;
+-- Ranks above a number.
+explain select id from t where match (a) against ('apple') > 0.2;
+select id, match (a) against ('apple') r from t where match (a) against ('apple') > 0.2;
+explain select id from t where 0 < match (a) against ('apple');
+select id from t where 0 < match (a) against ('apple');
+explain select n from t where match (a) against ('apple') >= 0;
+select count(*) from t where match (a) against ('apple') >= 0;
+explain select n from t where match (a) against ('apple') > -1;
+select count(*) from t where match (a) against ('apple') > -1;
+select id from t where match (a) against ('>fig ~apple <kiwi' in boolean mode) > 0;
+select id from t where match (a) against ('>fig ~apple <kiwi' in boolean mode) < 0 order by id;
+-- The best first, without a sort.
+flush status;
+select id, match (a) against ('apple') r from t where match (a) against ('apple') order by r desc limit 2;
+select id from t where match (a) against ('apple') order by match (a) against ('apple') desc limit 1, 2;
+select id, match (a) against ('apple') r from t where match (a) against ('apple') order by r desc;
+select FTS_DOC_ID, match (a) against ('apple') r from own where match (a) against ('apple') order by r desc limit 2;
+select FTS_DOC_ID from own where match (a) against ('apple');
+select id, match (a) against ('apple') r from t order by r desc limit 2;
+select id, match (a) against ('apple') r from t order by r desc limit 4;
+select FTS_DOC_ID, match (a) against ('apple') r from own order by r desc limit 3;
+show status like 'handler_read%';
+show status like 'sort%';
+-- Others follow.
+select id, match (a) against ('apple') r from t order by r desc limit 6;
+select match (a) against ('>fig ~apple <kiwi' in boolean mode) r from t order by r desc limit 9;
+select id, match (a) against ('apple') r from t order by r, id limit 2;
+select id, match (a) against ('apple') r from t order by r desc, id desc limit 5;
+select id from t where match (a) against ('apple') order by match (a) against ('fig') desc, id limit 2;
+select distinct match (a) against ('apple') r from t order by r desc limit 3;
+select count(*) from t where match (a) against ('apple') group by n > 2;
