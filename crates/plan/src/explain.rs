@@ -416,8 +416,7 @@ fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
     let mut covered = 0;
     match &read.path {
         Path::Full { index, .. } => {
-            let ordered = block.order_done || block.group.as_ref().is_some_and(|g| g.sorted_input);
-            let by_index = *index > 0 || ordered && !info.table.indexes[0].parts.is_empty();
+            let by_index = block.scans_by_index(info, *index);
             line.access = Some(if by_index { "index" } else { "ALL" });
             if by_index {
                 line.uses(info, *index, usize::MAX);

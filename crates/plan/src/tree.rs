@@ -300,6 +300,12 @@ pub struct BlockPlan {
 }
 
 impl BlockPlan {
+    /// Whether reading all of an index of a table is called an index scan: another index than that of the rows, or for its order.
+    pub fn scans_by_index(&self, info: &TableInfo, index: usize) -> bool {
+        let ordered = self.order_done || self.group.as_ref().is_some_and(|group| group.sorted_input);
+        index > 0 || ordered && !info.table.indexes[0].parts.is_empty()
+    }
+
     /// One without tables so far.
     pub fn new(
         id: u64,

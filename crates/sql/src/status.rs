@@ -35,8 +35,9 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     push("Max_used_connections", status.max_used_connections.load(Ordering::Relaxed));
     push("Threads_connected", db.processes().connected() as u64);
     push("Threads_running", db.processes().running() as u64);
-    push("Uptime", db.opened.elapsed().as_secs());
-    push("Uptime_since_flush_status", db.opened.elapsed().as_secs());
+    let uptime = db.opened.elapsed().as_secs();
+    push("Uptime", uptime);
+    push("Uptime_since_flush_status", uptime.saturating_sub(status.flushed_at.load(Ordering::Relaxed)));
     push("Prepared_stmt_count", db.prepared_count.load(Ordering::Relaxed));
     push("Open_tables", db.engine.core().dict.tables_in_memory() as u64);
     push("Open_table_definitions", db.engine.core().dict.tables_in_memory() as u64);

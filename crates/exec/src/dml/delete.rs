@@ -53,6 +53,7 @@ impl DeletePlan {
                 triggers::fire(triggers, true, TriggerEvent::Delete, &mut row, cx)?;
                 seen = Some((triggers, row));
             }
+            cx.state.status.handler_delete += 1;
             let mut statement = engine(cx)?.statement();
             let mark = statement.mark();
             match statement.delete(&target.info.table, key) {

@@ -238,6 +238,7 @@ impl UpdatePlan {
         let changed = match statement.update(&info.table, key, &changes) {
             Ok(false) if !target.compares => {
                 statement.count_unchanged();
+                cx.state.status.handler_update += 1;
                 false
             }
             Ok(changed) => changed,
@@ -247,6 +248,7 @@ impl UpdatePlan {
             }
             Err(e) => return Err(self.failed(&e, target, row, &changes, &tz)),
         };
+        cx.state.status.handler_update += u64::from(changed);
         if let Some((triggers, mut seen)) = seen {
             triggers::take(set, info, &own.made, &tz, &mut seen.new);
             triggers::fire(triggers, false, TriggerEvent::Update, &mut seen, cx)?;

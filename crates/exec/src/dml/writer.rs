@@ -242,6 +242,7 @@ impl<'p> Writer<'p> {
         let copied = self.counts.copied;
         let updated = self.counts.updated;
         loop {
+            cx.state.status.handler_write += 1;
             let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
             let fields = self.row.fields(self.info);
             let mut statement = engine.statement();
@@ -350,6 +351,7 @@ impl<'p> Writer<'p> {
                     };
                     return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone));
                 }
+                cx.state.status.handler_read_key += 1;
                 let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
                 let Some(mut old) = self.finder.find(engine, self.info, index, &self.row)? else {
                     return Ok(true);
@@ -359,6 +361,7 @@ impl<'p> Writer<'p> {
                 Ok(retry)
             }
             OnDuplicate::Update { assignments, ignore } => {
+                cx.state.status.handler_read_key += 1;
                 let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
                 let Some(old) = self.finder.find(engine, self.info, index, &self.row)? else {
                     return Ok(true);
@@ -387,6 +390,7 @@ impl<'p> Writer<'p> {
             let old = triggers::stored(triggers, self.info, &old_row.row, &zone);
             let mut seen = Seen { old, new: Vec::new() };
             triggers::fire(triggers, true, TriggerEvent::Delete, &mut seen, cx)?;
+            cx.state.status.handler_delete += 1;
             let deleted = engine(cx)?.statement().delete(table, &old_row.key);
             if deleted.map_err(|e| failure(&e, self.info))? {
                 self.counts.deleted += 1;
@@ -396,6 +400,7 @@ impl<'p> Writer<'p> {
         }
         let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
         if !in_place {
+            cx.state.status.handler_delete += 1;
             let deleted =
                 engine.statement().delete(table, &old_row.key).map_err(|e| failure(&e, self.info))?;
             self.counts.deleted += u64::from(deleted);
@@ -403,6 +408,7 @@ impl<'p> Writer<'p> {
         }
         let fields = self.row.fields(self.info);
         let changes: Vec<(usize, Field<'_>)> = fields.iter().copied().enumerate().collect();
+        cx.state.status.handler_update += 1;
         let changed = engine
             .statement()
             .update(table, &old_row.key, &changes)
@@ -512,6 +518,7 @@ impl<'p> Writer<'p> {
         }
         let changes: Vec<(usize, Field<'_>)> = set.iter().map(|&c| (c, made.field(info, c))).collect();
         let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
+        cx.state.status.handler_update += 1;
         let mut statement = engine.statement();
         let mark = statement.mark();
         match statement.update(&info.table, &old.key, &changes) {

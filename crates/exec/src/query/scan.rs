@@ -19,6 +19,7 @@ use vaquita_plan::bound::{Bounded, bound};
 use vaquita_plan::ranges::{KeyRange, ranges_of};
 use vaquita_plan::{BlockPlan, KeyTest, KeyValue, Path, QueryPlan, Read, SourceLock, Step};
 use vaquita_session::SessionState;
+use vaquita_session::status::SessionStatus;
 use vaquita_session::temp::values::{Values, recycled};
 use vaquita_types::{SqlError, SqlResult, Value};
 
@@ -149,7 +150,16 @@ impl<'p> Exec<'p> {
             Some((Step::Table { slot, filter, covered }, rest)) => {
                 let in_place = self.in_place && last && rest.is_empty();
                 let mut reader = self.workspace.readers[*slot].take().unwrap_or_default();
-                let at = At { slot: *slot, filter, covered: *covered, implied: &[], rest, last, in_place };
+                let at = At {
+                    slot: *slot,
+                    filter,
+                    covered: *covered,
+                    implied: &[],
+                    rest,
+                    last,
+                    in_place,
+                    placed: Placed::Table,
+                };
                 let flow = self.table(&mut reader, &at, cx, row, next);
                 self.workspace.readers[*slot] = Some(reader);
                 flow
@@ -226,6 +236,7 @@ impl<'p> Exec<'p> {
             KeyIs::Unknown => return self.scan(read, info, reader, at, cx, row, next),
         }
         let at = &at.bounded();
+        cx.state.status.handler_read_key += 1;
         let lock = lock_of(read, cx);
         if reader.point.is_none() || reader.point_lock != lock {
             let options = options_of(read, index, lock);
@@ -306,7 +317,9 @@ impl<'p> Exec<'p> {
                     }
                     error::of_engine(cursor.seek(&fields, Seek::Equal))?;
                     drop(fields);
-                    return self.drain(read, reader, reverse, &at.bounded(), cx, row, next);
+                    let only = matches!(read.path, Path::Point { .. });
+                    let at = at.bounded().placed(Placed::Key { only });
+                    return self.drain(read, reader, reverse, &at, cx, row, next);
                 }
                 KeyIs::Nothing => return Ok(Flow::Go),
                 // Looked at row by row: the conditions are checked anyway.
@@ -325,7 +338,12 @@ impl<'p> Exec<'p> {
             } else {
                 cursor.seek_first();
             }
-            return self.drain(read, reader, reverse, at, cx, row, next);
+            let placed = match reverse {
+                true => Placed::Last,
+                false if self.block.scans_by_index(info, index) => Placed::First,
+                false => Placed::Table,
+            };
+            return self.drain(read, reader, reverse, &at.placed(placed), cx, row, next);
         };
         let at = &at.bounded();
         let n = ranges.len();
@@ -334,7 +352,8 @@ impl<'p> Exec<'p> {
             if let Some(cursor) = &mut reader.cursor {
                 place(cursor, range, reverse)?;
             }
-            if self.drain(read, reader, reverse, at, cx, row, next)? == Flow::Stop {
+            let at = at.placed(Placed::by(range, reverse, info, index));
+            if self.drain(read, reader, reverse, &at, cx, row, next)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
@@ -354,6 +373,7 @@ impl<'p> Exec<'p> {
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
+        let at = &at.placed(Placed::Found);
         let found = matching.documents(cx, row)?;
         if let Some(column) = only_document(read, info)
             && found.all_seen
@@ -452,6 +472,7 @@ impl<'p> Exec<'p> {
         let core = db.engine().core();
         let mut polled = 0;
         loop {
+            at.placed.count(&mut cx.state.status, direction, polled, 1);
             let Some(session) = &mut cx.engine else { return Err(no_engine()) };
             let mut statement = session.statement();
             let more = match direction {
@@ -527,6 +548,7 @@ impl<'p> Exec<'p> {
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
+        let mut fetched = 0;
         loop {
             let mut outcome = Ok(Flow::Go);
             let mut rows = 0;
@@ -547,6 +569,9 @@ impl<'p> Exec<'p> {
             cx.engine = Some(session);
             cx.state.examined += u64::from(rows);
             let broke = error::of_engine(broke)?;
+            let more = u64::from(rows) + u64::from(!broke);
+            at.placed.count(&mut cx.state.status, direction, fetched, more);
+            fetched += more;
             match outcome? {
                 Flow::Stop => return Ok(Flow::Stop),
                 Flow::Pause => next.pause(cx)?,
@@ -700,6 +725,64 @@ impl<'p> Exec<'p> {
     }
 }
 
+/// How a cursor was placed, for the counters that MySQL calls those of the handler: they tell of calls, the one that found the end included.
+#[derive(Debug, Clone, Copy)]
+enum Placed {
+    /// At the beginning of the table, whatever the order.
+    Table,
+    /// At the beginning of an index.
+    First,
+    /// At the end of an index.
+    Last,
+    /// At a key; `only`: no other row has it, so none is looked for.
+    Key { only: bool },
+    /// Where a full-text search says: no call that is counted.
+    Found,
+}
+
+impl Placed {
+    /// By the bounds of a range.
+    fn by(range: &KeyRange, reverse: bool, info: &TableInfo, index: usize) -> Placed {
+        let index = &info.table.indexes[index];
+        let from = if reverse { &range.upper } else { &range.lower };
+        // Above NULL is everything, where there is none.
+        let no_nulls =
+            index.parts.first().is_some_and(|part| !info.table.columns[part.column].def.is_nullable());
+        match from.first() {
+            None if reverse => Placed::Last,
+            None => Placed::First,
+            Some(None) if no_nulls && !range.lower_inclusive => Placed::First,
+            Some(_) => {
+                let whole = index.is_unique() && from.len() == index.def().n_uniq();
+                let only = whole && range.is_point() && from.iter().all(Option::is_some);
+                Placed::Key { only }
+            }
+        }
+    }
+
+    /// Counts `more` calls after the first `before` ones.
+    #[inline]
+    fn count(self, status: &mut SessionStatus, direction: Direction, before: u64, more: u64) {
+        if more == 0 || matches!(self, Placed::Found) {
+            return;
+        }
+        let is_first = u64::from(before == 0);
+        status.handler_read_key += is_first;
+        match self {
+            Placed::Table => status.handler_read_first += is_first,
+            Placed::First => status.handler_read_first += is_first,
+            Placed::Last => status.handler_read_last += is_first,
+            Placed::Key { .. } | Placed::Found => {}
+        }
+        match (self, direction) {
+            (Placed::Key { only: true }, _) => {}
+            (Placed::Table, _) => status.handler_read_rnd_next += more,
+            (_, Direction::Forward) => status.handler_read_next += more - is_first,
+            (_, Direction::Backward) => status.handler_read_prev += more - is_first,
+        }
+    }
+}
+
 /// A table of a join and what follows it.
 #[derive(Debug, Clone, Copy)]
 struct At<'a> {
@@ -712,9 +795,15 @@ struct At<'a> {
     rest: &'a [Step],
     last: bool,
     in_place: bool,
+    placed: Placed,
 }
 
 impl<'a> At<'a> {
+    /// The same with a cursor that was placed so.
+    fn placed(self, placed: Placed) -> At<'a> {
+        At { placed, ..self }
+    }
+
     /// The same where the bounds are exact.
     fn bounded(self) -> At<'a> {
         let (filter, implied) = self.filter.split_at(self.filter.len() - self.covered);

@@ -341,7 +341,7 @@ impl Connection {
                 for option in *options {
                     match option {
                         FlushOption::Privileges => crate::dcl::reload(&self.db)?,
-                        FlushOption::Status => *self.db.status.ended.lock() = Default::default(),
+                        FlushOption::Status => self.flush_status(),
                         FlushOption::Hosts => self.db.flush_door(DoorFlush::Hosts),
                         FlushOption::Logs => {
                             self.db.logs.reopen()?;

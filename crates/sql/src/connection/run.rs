@@ -32,6 +32,16 @@ impl Connection {
         self.state.status.reset();
     }
 
+    /// FLUSH STATUS: the session's counters begin anew, those of the folder go on with what they were.
+    pub(super) fn flush_status(&mut self) {
+        self.tell_status();
+        self.state.told_status.reset();
+        let status = &self.db.status;
+        let connected = self.db.processes.connected() as u64;
+        status.max_used_connections.store(connected, Ordering::Relaxed);
+        status.flushed_at.store(self.db.opened.elapsed().as_secs(), Ordering::Relaxed);
+    }
+
     /// A statement begins.
     pub(super) fn begin(&mut self, command: &'static str, text: &[u8], kind: Com) {
         let now = Instant::now();
@@ -128,11 +138,16 @@ impl Connection {
             error::of_engine(self.engine.begin_change())?;
         }
         self.check_in_use(&wants)?;
-        if !plan.calls_programs() {
-            let done = plan.run(&mut self.cx().run(), params, sink);
-            return done.map_err(|e| self.with_values(e, params));
+        let done = match plan.calls_programs() {
+            false => plan.run(&mut self.cx().run(), params, sink),
+            true => self.using(&wants, |connection| plan.run(&mut connection.cx().run(), params, sink)),
+        };
+        if plan.uses_tables() {
+            // MySQL counts the end of each statement that the engine has a part in.
+            let status = &mut self.state.status;
+            let ended = if done.is_ok() { &mut status.handler_commit } else { &mut status.handler_rollback };
+            *ended += 1;
         }
-        let done = self.using(&wants, |connection| plan.run(&mut connection.cx().run(), params, sink));
         done.map_err(|e| self.with_values(e, params))
     }
 

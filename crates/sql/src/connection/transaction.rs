@@ -74,7 +74,7 @@ impl Connection {
             }
             Txn::Rollback(how) => {
                 self.xa.check_local()?;
-                self.state.status.handler_rollback += 1;
+                self.state.status.handler_rollback += u64::from(self.engine.in_transaction());
                 self.uses_characteristics();
                 let access = self.present_access();
                 self.say_temporaries_stay();
@@ -154,7 +154,7 @@ impl Connection {
     pub(super) fn commit(&mut self) -> SqlResult<()> {
         self.uses_characteristics();
         self.transaction.temporaries = TemporaryMarks::default();
-        self.state.status.handler_commit += 1;
+        self.state.status.handler_commit += u64::from(self.engine.in_transaction());
         let durability = error::of_engine(self.engine.commit())?;
         self.committed(durability);
         Ok(())
