@@ -374,7 +374,7 @@ fn a_table_whose_file_is_gone_can_be_dropped_emptied_and_renamed() {
     // A file in the way is not touched.
     disk.put_file("/db/a/w.ibd".as_ref(), b"somebody's");
     for refused in [session.create_table(&spec("a/w")), session.rename_table("a/u", "a/w")] {
-        assert!(matches!(refused, Err(Error::TableUnusable { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::FileInTheWay { .. })), "{refused:?}");
     }
     assert_eq!(disk.contents("/db/a/w.ibd".as_ref()).unwrap(), b"somebody's");
     assert_eq!(records(&engine, "a/u", 1), 3);
