@@ -7,9 +7,10 @@
 //! # Invariants
 //! - I1: a number taken by a transaction is *claimed* until the transaction has ended and its documents are in the cache, so that no
 //!   number below the least claim is still to come. That is how far words may be written ([`TableDocuments::begin_writing`]).
-//! - I3: a transaction that has changed documents is counted ([`Settled`]) until it has ended and what it did is in the caches.
 //! - I2: a document whose words are below [`Loaded::synced`] is in the lists of the files or deleted; any other one that is committed
 //!   is in the caches.
+//! - I3: a transaction that has changed documents is counted ([`Settled`]) until it has ended and what it did is in the caches, or is to be
+//!   read from the rows.
 //!
 //! # Latching
 //! `TableDocuments::state` is taken under no latch, the dictionary's included: under it rows are read when a table is loaded, and the
@@ -508,13 +509,29 @@ impl DocumentChanges {
     ///
     /// # Errors
     /// Those of reading the files.
-    pub(crate) fn claim_unknown(&mut self, documents: &Documents, table: &Arc<Table>) -> Result<()> {
+    pub(crate) fn claim_unknown(
+        &mut self,
+        documents: &Documents,
+        id: TrxId,
+        table: &Arc<Table>,
+    ) -> Result<()> {
         let of = documents.of(table.id);
         let mut state = documents.loaded(&of, table)?;
         let synced = state.loaded.as_ref().map_or(0, |loaded| loaded.synced);
         self.claim(&of, &mut state, synced);
+        drop(state);
+        self.changes(documents, id, table.id);
         self.unknown.push(table.id);
         Ok(())
+    }
+
+    /// Counts the transaction `id` among those that change documents of a table.
+    fn changes(&mut self, documents: &Documents, id: TrxId, table: TableId) {
+        if self.changing.iter().all(|changing| changing.documents.id != table) {
+            let documents = documents.of(table);
+            documents.state.lock().changing += 1;
+            self.changing.push(Changing { documents, id });
+        }
     }
 
     /// By table. What came and went does not count.
@@ -568,11 +585,7 @@ pub(crate) fn note(documents: &Documents, trx: &mut Trx, undo_no: u64, table: &T
     let id = trx.id();
     let changes = changes_of(trx);
     changes.notes.push(Note { undo_no, table: table.id, doc, came });
-    if changes.changing.iter().all(|changing| changing.documents.id != table.id) {
-        let documents = documents.of(table.id);
-        documents.state.lock().changing += 1;
-        changes.changing.push(Changing { documents, id });
-    }
+    changes.changes(documents, id, table.id);
 }
 
 /// Forgets the notes of changes that are taken back: from undo number `from` on.

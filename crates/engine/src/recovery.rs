@@ -118,13 +118,14 @@ fn lock_tables(core: &Core, trx: &Trx) -> Result<()> {
 
 /// Keeps the documents of a prepared transaction from being written until it ends: which ones it has, only its rows say.
 fn claim_documents(core: &Core, trx: &mut Trx) -> Result<()> {
+    let own = trx.id();
     for id in core.txn.undo_tables(trx)? {
         let table = match core.table_by_id(id) {
             Ok(Some(table)) if !table.fulltext.is_empty() && table.doc_ids.is_some() => table,
             Ok(_) | Err(Error::TableUnusable { .. } | Error::Discarded(_)) => continue,
             Err(e) => return Err(e),
         };
-        documents::changes_of(trx).claim_unknown(&core.documents, &table)?;
+        documents::changes_of(trx).claim_unknown(&core.documents, own, &table)?;
     }
     // What went was noted when it was prepared.
     if trx.companion().is_some() {

@@ -119,6 +119,18 @@ fn the_answer_is_that_of_the_rows() {
     let mut c = root(&opened.db);
     run(&mut c, "use d");
     assert_eq!(both(&mut c), told("4", "1,2,5,6"));
+    run(&mut c, "xa start 'y'; insert into t values (8, 'apple'); xa end 'y'; xa prepare 'y'");
+    drop(c);
+
+    // A view that is older than the commit of a transaction that was prepared before the folder was opened.
+    let opened = opened.reopen();
+    let (mut c, mut other) = (root(&opened.db), root(&opened.db));
+    run(&mut c, "use d; start transaction with consistent snapshot");
+    assert_eq!(both(&mut c), told("4", "1,2,5,6"));
+    run(&mut other, "xa commit 'y'");
+    assert_eq!(both(&mut c), told("4", "1,2,5,6"));
+    run(&mut c, "commit");
+    assert_eq!(both(&mut c), told("5", "1,2,5,6,8"));
 }
 
 /// What is searched takes a privilege on its columns, though their texts are not looked at; the hidden number of the document takes none.
