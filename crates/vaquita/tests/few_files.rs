@@ -169,3 +169,23 @@ fn clients_are_answered_when_no_file_is_left() {
     assert!(raised.success());
     assert!(bed.sql("select 'in'").contains("in"));
 }
+
+/// Fewer than the folder has: words are looked at all the same, or it is said that they are not.
+#[test]
+fn a_folder_of_many_files_is_checked_to_its_words() {
+    let scratch = Scratch::new("few-files-checked");
+    let dir = scratch.0.join("data");
+    let tables: Vec<String> = (0..40).map(|n| format!("create table a.t{n} (v int)")).collect();
+    let text = format!(
+        "create database a; {}; create database z; create table z.f (v varchar(20), fulltext (v)); insert into z.f values ('apple')",
+        tables.join("; ")
+    );
+    let (code, out, err) = vaquita(&[&"sql", &dir, &"--execute", &text]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let script = format!("ulimit -n 32; exec {} check {}", env!("CARGO_BIN_EXE_vaquita"), dir.display());
+    let checked = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let out = String::from_utf8_lossy(&checked.stdout);
+    assert_eq!(checked.status.code(), Some(0), "{out}");
+    let words = out.lines().find(|line| line.starts_with("words of z/f")).expect("words are looked at");
+    assert!(words.contains("1 FULLTEXT indexes, 1 documents, 1 words of documents"), "{words}");
+}

@@ -205,27 +205,35 @@ impl<'a> FolderCheck<'a> {
         found: &[FoundFile],
     ) -> Result<(), CheckError> {
         let log = self.log.clone();
-        let paths = files.iter().zip(found).filter_map(|(file, found)| Some((found.space?, &file.path)));
-        let opened: BTreeMap<SpaceId, SpaceFile> = paths
-            .filter_map(|(space, path)| Some((space, SpaceFile::open_with_followers(path).ok()?)))
-            .collect();
-        let open = |space: SpaceId| -> Option<Box<dyn PageSource + '_>> {
-            match space {
-                SpaceId::SYSTEM => Some(Box::new(folder.src)),
-                space => Some(recovered(opened.get(&space)?, space, log.as_deref())),
+        let files = files.iter().zip(found);
+        let paths: BTreeMap<SpaceId, &Path> =
+            files.filter_map(|(file, found)| Some((found.space?, &*file.path))).collect();
+        // Folders may have more files than a process may have open.
+        let visit = |space: SpaceId, body: &mut dyn FnMut(&dyn PageSource)| {
+            if space == SpaceId::SYSTEM {
+                body(folder.src);
+                return Ok(true);
             }
+            let Some(path) = paths.get(&space) else { return Ok(false) };
+            let file = SpaceFile::open_with_followers(path)?;
+            body(recovered(&file, space, log.as_deref()).as_ref());
+            Ok(true)
         };
-        let tables = Tables { dictionary: &self.dictionary, open: &open };
+        let tables = Tables { dictionary: &self.dictionary, visit: &visit };
         let transactions = &folder.system.transactions;
         let settled = transactions.active().chain(transactions.prepared()).next().is_none();
         let mut parts = Vec::new();
         for table in self.dictionary.tables.iter().filter(|table| !table.fulltext.is_empty()) {
             // A table without its file has been told of, or is discarded.
-            if open(table.space).is_none() || vaquita_engine::ddl::is_temporary(&table.name) {
+            let has_file = table.space == SpaceId::SYSTEM || paths.contains_key(&table.space);
+            if !has_file || vaquita_engine::ddl::is_temporary(&table.name) {
                 continue;
             }
             let mut report = Report::new();
-            let summary = check_words(&tables, table, settled, &mut report);
+            let summary = check_words(&tables, table, settled, &mut report).map_err(|(space, e)| {
+                let path = paths.get(&space).map_or(self.dir, |path| path);
+                CheckError::Path(path.to_owned(), e.to_string())
+            })?;
             parts.push((format!("words of {}", table.name), report, summary));
         }
         for (name, report, summary) in parts {

@@ -15,6 +15,7 @@ mod index;
 mod read;
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 
 use vaquita_base::SpaceId;
 use vaquita_base::codec::get_u64;
@@ -26,7 +27,7 @@ use vaquita_fts::stopwords::WordList;
 
 use crate::workshop::dictionary::{DictTable, Dictionary};
 use crate::workshop::report::Report;
-use crate::workshop::source::PageSource;
+use crate::workshop::source::{PageSource, ReadError};
 use index::IndexCheck;
 use read::each_row;
 
@@ -38,9 +39,11 @@ const GONE: [&str; 4] = ["DELETED", "DELETED_CACHE", "BEING_DELETED", "BEING_DEL
 /// Where tables are found: the dictionary, and the pages of tablespaces.
 pub(super) struct Tables<'a> {
     pub(super) dictionary: &'a Dictionary,
-    /// The pages of a tablespace; `None` if it has no file.
-    pub(super) open: &'a dyn Fn(SpaceId) -> Option<Box<dyn PageSource + 'a>>,
+    pub(super) visit: &'a Visit<'a>,
 }
+
+/// Gives the pages of a tablespace to look at; whether it has a file.
+type Visit<'a> = dyn Fn(SpaceId, &mut dyn FnMut(&dyn PageSource)) -> Result<bool, ReadError> + 'a;
 
 /// How much was compared.
 #[derive(Debug, Default)]
@@ -60,10 +63,13 @@ impl Tables<'_> {
     fn rows(&self, name: &str, wanted: &[&str], each: &mut dyn FnMut(&read::Values)) -> Result<(), Unread> {
         let missing = || Unread::Missing(name.to_owned());
         let table = self.table(name).ok_or_else(missing)?;
-        let src = (self.open)(table.space).ok_or_else(missing)?;
-        each_row(src.as_ref(), table, wanted, each)
-            .then_some(())
-            .ok_or_else(|| Unread::Damaged(name.to_owned()))
+        let mut is_whole = false;
+        match (self.visit)(table.space, &mut |src| is_whole = each_row(src, table, wanted, each)) {
+            Ok(true) if is_whole => Ok(()),
+            Ok(false) => Err(missing()),
+            Err(ReadError::Io(e)) => Err(Unread::Refused(table.space, e)),
+            Ok(true) | Err(_) => Err(Unread::Damaged(name.to_owned())),
+        }
     }
 }
 
@@ -74,17 +80,8 @@ enum Unread {
     Missing(String),
     /// Some of it cannot be read, which is told of its file.
     Damaged(String),
-}
-
-impl Unread {
-    fn tell(self, report: &mut Report) {
-        match self {
-            Unread::Missing(name) => {
-                report.whole(Corruption::new("table of FULLTEXT indexes", format!("{name} is missing")));
-            }
-            Unread::Damaged(name) => report.remark(format!("{name} cannot be read: words are not compared")),
-        }
-    }
+    /// The system refused its file.
+    Refused(SpaceId, io::Error),
 }
 
 /// What is true of all FULLTEXT indexes of a table.
@@ -96,21 +93,31 @@ struct Common {
 }
 
 /// Checks the FULLTEXT indexes of a table against its rows. `settled`: no transaction is open that has changed rows.
+///
+/// # Errors
+/// The system refused the file of a tablespace.
 pub(super) fn check_words(
     tables: &Tables<'_>,
     table: &DictTable,
     settled: bool,
     report: &mut Report,
-) -> WordsSummary {
+) -> Result<WordsSummary, (SpaceId, io::Error)> {
     let mut summary = WordsSummary::default();
-    if let Err(unread) = check_all(tables, table, report, &mut summary) {
-        unread.tell(report);
+    match check_all(tables, table, report, &mut summary) {
+        Ok(()) => {}
+        Err(Unread::Refused(space, e)) => return Err((space, e)),
+        Err(Unread::Missing(name)) => {
+            report.whole(Corruption::new("table of FULLTEXT indexes", format!("{name} is missing")));
+        }
+        Err(Unread::Damaged(name)) => {
+            report.remark(format!("{name} cannot be read: words are not compared"));
+        }
     }
     if !settled && !report.is_clean() {
         report.demote();
         report.remark("transactions are open that may have changed the rows: nothing is certain");
     }
-    summary
+    Ok(summary)
 }
 
 fn check_all(
