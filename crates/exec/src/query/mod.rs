@@ -25,6 +25,7 @@ mod json_table;
 mod kept;
 pub(crate) mod members;
 mod pipeline;
+mod placed;
 mod recursive;
 mod scan;
 mod set_operation;

@@ -295,13 +295,13 @@ impl Tail<'_, '_> {
             self.windows = Some(windows);
             return done;
         }
-        match &mut self.gather {
-            Some(gather) if gather.sorter.is_some() => gather.relieve(),
-            gather => {
-                gather.as_mut().map_or(Ok(()), |gather| gather.relieve())?;
-                self.out.pause(cx)
+        if let Some(gather) = &mut self.gather {
+            gather.relieve()?;
+            if gather.sorter.is_some() {
+                return Ok(());
             }
         }
+        self.out.pause(cx)
     }
 
     /// A row, joined or grouped.

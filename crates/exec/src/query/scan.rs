@@ -1,8 +1,11 @@
 //! Reading tables and joining them: for each row of the first table the matching ones of the next, and so on.
 
+mod found;
+
 use super::Flow;
 use super::all_true;
 use super::kept::{Found, Kept, Rows};
+use super::placed::Placed;
 use super::{Output, run_query};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -19,9 +22,10 @@ use vaquita_plan::bound::{Bounded, bound};
 use vaquita_plan::ranges::{KeyRange, ranges_of};
 use vaquita_plan::{BlockPlan, KeyTest, KeyValue, Path, QueryPlan, Read, SourceLock, Step};
 use vaquita_session::SessionState;
-use vaquita_session::status::SessionStatus;
 use vaquita_session::temp::values::{Values, recycled};
 use vaquita_types::{SqlError, SqlResult, Value};
+
+pub(super) use found::count_found;
 
 /// Rows looked at in place before the latch is given up for a moment: others want the page, and the session may have to
 /// end.
@@ -360,94 +364,6 @@ impl<'p> Exec<'p> {
         Ok(Flow::Go)
     }
 
-    /// The rows of the documents that a full-text search finds. If nothing else of them is asked than which they are, none is read.
-    #[allow(clippy::too_many_arguments)]
-    fn found(
-        &mut self,
-        read: &Read,
-        info: &Arc<TableInfo>,
-        (index, matching, then_others): (usize, &Expr, bool),
-        reader: &mut Reader,
-        at: &At<'_>,
-        cx: &mut EvalCx<'_>,
-        row: &Row<'_>,
-        next: &mut dyn Consumer,
-    ) -> SqlResult<Flow> {
-        let at = &at.placed(Placed::Found);
-        let found = matching.documents(cx, row)?;
-        if let Some(column) = only_document(read, info)
-            && found.all_seen
-            && !then_others
-            && lock_of(read, cx) == ReadLock::None
-        {
-            return self.found_alone(read, column, &found.documents, at, cx, row, next);
-        }
-        for (n, &document) in found.documents.iter().enumerate() {
-            if then_others
-                && n == found.above
-                && self.others(read, info, (index, matching), reader, at, cx, row, next)? == Flow::Stop
-            {
-                return Ok(Flow::Stop);
-            }
-            let Reader { cursor, ready, .. } = &mut *reader;
-            let cursor = open_cursor(cursor, ready, read, info, index, self.to_change, cx)?;
-            error::of_engine(
-                cursor.seek(&[Some(&vaquita_engine::fulltext::doc_id_key(document))], Seek::Equal),
-            )?;
-            if self.drain(read, reader, false, at, cx, row, next)? == Flow::Stop {
-                return Ok(Flow::Stop);
-            }
-        }
-        match then_others && found.above == found.documents.len() {
-            true => self.others(read, info, (index, matching), reader, at, cx, row, next),
-            false => Ok(Flow::Go),
-        }
-    }
-
-    /// The rows that a full-text search does not find.
-    #[allow(clippy::too_many_arguments)]
-    fn others(
-        &mut self,
-        read: &Read,
-        info: &Arc<TableInfo>,
-        (index, matching): (usize, &Expr),
-        reader: &mut Reader,
-        at: &At<'_>,
-        cx: &mut EvalCx<'_>,
-        row: &Row<'_>,
-        next: &mut dyn Consumer,
-    ) -> SqlResult<Flow> {
-        let Reader { cursor, ready, .. } = &mut *reader;
-        open_cursor(cursor, ready, read, info, index, self.to_change, cx)?.seek_first();
-        let mut others = Others { matching, next };
-        self.drain(read, reader, false, &At { in_place: false, ..*at }, cx, row, &mut others)
-    }
-
-    /// Rows of which the number of the document is all that is asked.
-    #[allow(clippy::too_many_arguments)]
-    fn found_alone(
-        &mut self,
-        read: &Read,
-        column: usize,
-        documents: &[u64],
-        at: &At<'_>,
-        cx: &mut EvalCx<'_>,
-        row: &Row<'_>,
-        next: &mut dyn Consumer,
-    ) -> SqlResult<Flow> {
-        let mut values = vec![Value::Null; read.width];
-        for (n, &document) in documents.iter().enumerate() {
-            if n % 64 == 0 {
-                cx.state.poll()?;
-            }
-            values[column] = Value::UInt(document);
-            if self.meet(std::iter::once(&values[..]), at, cx, row, next)? == Flow::Stop {
-                return Ok(Flow::Stop);
-            }
-        }
-        Ok(Flow::Go)
-    }
-
     /// All rows from the cursor's place on.
     #[allow(clippy::too_many_arguments)]
     fn drain(
@@ -725,64 +641,6 @@ impl<'p> Exec<'p> {
     }
 }
 
-/// How a cursor was placed, for the counters that MySQL calls those of the handler: they tell of calls, the one that found the end included.
-#[derive(Debug, Clone, Copy)]
-enum Placed {
-    /// At the beginning of the table, whatever the order.
-    Table,
-    /// At the beginning of an index.
-    First,
-    /// At the end of an index.
-    Last,
-    /// At a key; `only`: no other row has it, so none is looked for.
-    Key { only: bool },
-    /// Where a full-text search says: no call that is counted.
-    Found,
-}
-
-impl Placed {
-    /// By the bounds of a range.
-    fn by(range: &KeyRange, reverse: bool, info: &TableInfo, index: usize) -> Placed {
-        let index = &info.table.indexes[index];
-        let from = if reverse { &range.upper } else { &range.lower };
-        // Above NULL is everything, where there is none.
-        let no_nulls =
-            index.parts.first().is_some_and(|part| !info.table.columns[part.column].def.is_nullable());
-        match from.first() {
-            None if reverse => Placed::Last,
-            None => Placed::First,
-            Some(None) if no_nulls && !range.lower_inclusive => Placed::First,
-            Some(_) => {
-                let whole = index.is_unique() && from.len() == index.def().n_uniq();
-                let only = whole && range.is_point() && from.iter().all(Option::is_some);
-                Placed::Key { only }
-            }
-        }
-    }
-
-    /// Counts `more` calls after the first `before` ones.
-    #[inline]
-    fn count(self, status: &mut SessionStatus, direction: Direction, before: u64, more: u64) {
-        if more == 0 || matches!(self, Placed::Found) {
-            return;
-        }
-        let is_first = u64::from(before == 0);
-        status.handler_read_key += is_first;
-        match self {
-            Placed::Table => status.handler_read_first += is_first,
-            Placed::First => status.handler_read_first += is_first,
-            Placed::Last => status.handler_read_last += is_first,
-            Placed::Key { .. } | Placed::Found => {}
-        }
-        match (self, direction) {
-            (Placed::Key { only: true }, _) => {}
-            (Placed::Table, _) => status.handler_read_rnd_next += more,
-            (_, Direction::Forward) => status.handler_read_next += more - is_first,
-            (_, Direction::Backward) => status.handler_read_prev += more - is_first,
-        }
-    }
-}
-
 /// A table of a join and what follows it.
 #[derive(Debug, Clone, Copy)]
 struct At<'a> {
@@ -808,25 +666,6 @@ impl<'a> At<'a> {
     fn bounded(self) -> At<'a> {
         let (filter, implied) = self.filter.split_at(self.filter.len() - self.covered);
         At { filter, covered: 0, implied, ..self }
-    }
-}
-
-/// Leaves out what a full-text search finds.
-struct Others<'a> {
-    matching: &'a Expr,
-    next: &'a mut dyn Consumer,
-}
-
-impl Consumer for Others<'_> {
-    fn row(&mut self, exec: &mut Exec<'_>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Flow> {
-        match self.matching.eval_bool(cx, row)? {
-            Some(true) => Ok(Flow::Go),
-            _ => self.next.row(exec, cx, row),
-        }
-    }
-
-    fn pause(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
-        self.next.pause(cx)
     }
 }
 
@@ -936,23 +775,6 @@ fn options_of(read: &Read, index: usize, lock: ReadLock) -> ReadOptions {
 
 /// The locks that reading takes in the present transaction.
 #[inline]
-/// The column with the numbers of documents, if no other one is asked for.
-fn only_document(read: &Read, info: &TableInfo) -> Option<usize> {
-    let column = vaquita_engine::fulltext::doc_id_column(&info.table)?;
-    read.columns.iter().all(|wanted| *wanted == column).then_some(column)
-}
-
-/// How many rows a search finds, where they are all to be seen; else they are to be read.
-pub(super) fn count_found(block: &BlockPlan, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<u64>> {
-    let [read] = &block.reads[..] else { return Ok(None) };
-    let Path::FullText { matching, .. } = &read.path else { return Ok(None) };
-    if lock_of(read, cx) != ReadLock::None {
-        return Ok(None);
-    }
-    let found = matching.documents(cx, row)?;
-    Ok(found.all_seen.then_some(found.documents.len() as u64))
-}
-
 fn lock_of(read: &Read, cx: &EvalCx<'_>) -> ReadLock {
     let isolation = || cx.engine.as_ref().map(|session| session.isolation());
     match (read.lock, read.source_lock) {
