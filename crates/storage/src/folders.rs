@@ -1,7 +1,7 @@
-//! Folders whose names last.
+//! Folders: made so that their names last, and what is in them.
 
 use crate::error::Result;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use vaquita_io::FileSystem;
 
 /// Creates the folder and its parents; their names are durable on return.
@@ -16,4 +16,16 @@ pub(crate) fn create_dir_durably(fs: &dyn FileSystem, dir: &Path) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// The files in a folder and in those within it, which are databases.
+pub(crate) fn files(fs: &dyn FileSystem, dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs.list_dir(dir)? {
+        match fs.is_dir(&entry) {
+            true => files.extend(fs.list_dir(&entry)?),
+            false => files.push(entry),
+        }
+    }
+    Ok(files)
 }

@@ -9,8 +9,9 @@
 //! be found; a link that leads nowhere is left over, or its directory is not there today.
 
 use crate::error::{Error, Result};
-use crate::folders::create_dir_durably;
+use crate::folders::{create_dir_durably, files};
 use crate::space::SpaceMap;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -33,13 +34,20 @@ impl<'a> Links<'a> {
     }
 
     /// The link of a table, `database/table`.
-    fn path(self, name: &str) -> PathBuf {
+    pub(crate) fn path(self, name: &str) -> PathBuf {
         self.dir.join(format!("{name}.isl"))
     }
 
     /// Where a table's file is if nothing else is said.
-    fn default(self, name: &str) -> PathBuf {
+    pub(crate) fn default(self, name: &str) -> PathBuf {
         self.dir.join(format!("{name}.ibd"))
+    }
+
+    /// The names of the tables that have links.
+    pub(crate) fn names(self) -> Result<BTreeSet<String>> {
+        let links = files(self.fs, self.dir)?.into_iter().filter(|file| is_link(file));
+        let name = |link: PathBuf| link.strip_prefix(self.dir).unwrap_or(&link).with_extension("");
+        Ok(links.map(|link| name(link).to_string_lossy().into_owned()).collect())
     }
 
     /// Where a table's link leads, if it has one.
@@ -135,6 +143,11 @@ impl<'a> Links<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a file is a link.
+pub(crate) fn is_link(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "isl")
 }
 
 /// The file of a table in a directory elsewhere. What the directory is called stays as it is written.

@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::recovery;
 use crate::space::{Space, SpaceMap};
 use crate::storage::Storage;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use vaquita_base::SpaceId;
 use vaquita_format::PageSize;
@@ -196,12 +197,25 @@ impl Storage {
     /// The file of a table: below the folder, or below a directory elsewhere.
     pub fn place_of(&self, name: &str, directory: Option<&str>) -> PathBuf {
         match directory {
-            None => self.options().dir.join(format!("{name}.ibd")),
+            None => self.links().default(name),
             Some(directory) => links::below(Path::new(directory), name),
         }
     }
 
-    /// Where a table's link (`.isl`) leads, if it has one.
+    /// The names of the tables that have links (`.isl`).
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn linked_tables(&self) -> Result<BTreeSet<String>> {
+        self.links().names()
+    }
+
+    /// The link of a table, whether it is there or not.
+    pub fn link_path(&self, name: &str) -> PathBuf {
+        self.links().path(name)
+    }
+
+    /// Where a table's link leads, if it has one.
     ///
     /// # Errors
     /// I/O errors.

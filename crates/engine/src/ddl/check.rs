@@ -103,9 +103,8 @@ pub(super) fn table_name(name: &str) -> Result<()> {
 /// leads nowhere is in the way of another link only.
 pub(super) fn file_is_free(storage: &Storage, name: &str, path: &Path) -> Result<()> {
     let own = storage.place_of(name, None);
-    let link = storage.options().dir.join(format!("{name}.isl"));
     let linked = storage.link_target(name)?.filter(|to| path == own && storage.fs().exists(to));
-    let link = Some(link).filter(|link| path != own && storage.fs().exists(link));
+    let link = Some(storage.link_path(name)).filter(|link| path != own && storage.fs().exists(link));
     let there = [path.to_owned(), own].into_iter().find(|file| storage.fs().exists(file));
     match there.or(linked).or(link) {
         None => Ok(()),

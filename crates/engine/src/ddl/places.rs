@@ -15,10 +15,9 @@ use crate::core::Core;
 use crate::dict::list::SysTableRow;
 use crate::dict::rows;
 use crate::error::Result;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use vaquita_base::SpaceId;
-use vaquita_storage::Storage;
 use vaquita_txn::{AccessMode, Isolation};
 
 /// A path of SYS_DATAFILES that is not right.
@@ -33,7 +32,7 @@ struct Correction {
 /// Errors of reading and writing the dictionary and links.
 pub(crate) fn settle(core: &Core) -> Result<()> {
     let storage = &*core.storage;
-    let linked = linked(storage)?;
+    let linked = storage.linked_tables()?;
     let paths: HashMap<SpaceId, String> =
         core.dict.sys_datafiles(storage)?.into_iter().map(|row| (row.space, row.path)).collect();
     let is_elsewhere = |space: &SpaceId| paths.get(space).is_some_and(|path| path.starts_with('/'));
@@ -48,21 +47,6 @@ pub(crate) fn settle(core: &Core) -> Result<()> {
         }
     }
     correct(core, &corrections)
-}
-
-/// Names of the tables that have links.
-fn linked(storage: &Storage) -> Result<BTreeSet<String>> {
-    let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
-    let (fs, dir) = (storage.fs(), &storage.options().dir);
-    let mut out = BTreeSet::new();
-    for entry in fs.list_dir(dir).map_err(io)? {
-        let files = if fs.is_dir(&entry) { fs.list_dir(&entry).map_err(io)? } else { vec![entry] };
-        for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "isl")) {
-            let name = file.strip_prefix(dir).unwrap_or(file).with_extension("");
-            out.insert(name.to_string_lossy().into_owned());
-        }
-    }
-    Ok(out)
 }
 
 /// Finds a table's file and makes its link right; the path that SYS_DATAFILES is to have, if it is another.

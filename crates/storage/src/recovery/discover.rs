@@ -1,7 +1,8 @@
 //! Finding the tablespaces of a folder by what their files say.
 
 use crate::error::{Error, Result};
-use crate::links::Links;
+use crate::folders::files;
+use crate::links::{Links, is_link};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use vaquita_base::SpaceId;
@@ -57,21 +58,17 @@ pub(crate) fn find_table_spaces(fs: &dyn FileSystem, dir: &Path, page_size: Page
         }
         Ok(())
     };
-    for entry in fs.list_dir(dir)? {
-        let files = if fs.is_dir(&entry) { fs.list_dir(&entry)? } else { vec![entry] };
-        for path in files {
-            match path.extension().and_then(|e| e.to_str()) {
-                Some("ibd") => take(path)?,
-                Some("isl") => {
-                    let Some(target) = links.read(&path)? else { continue };
-                    if fs.exists(&target) {
-                        out.elsewhere.extend(target.parent().map(Path::to_owned));
-                        take(target)?;
-                    } else {
-                        out.dangling.push((path, target));
-                    }
-                }
-                _ => {}
+    for path in files(fs, dir)? {
+        if path.extension().is_some_and(|extension| extension == "ibd") {
+            take(path)?;
+        } else if is_link(&path)
+            && let Some(target) = links.read(&path)?
+        {
+            if fs.exists(&target) {
+                out.elsewhere.extend(target.parent().map(Path::to_owned));
+                take(target)?;
+            } else {
+                out.dangling.push((path, target));
             }
         }
     }
