@@ -366,6 +366,27 @@ show session status like 'Handler\_delete';
 show session status like 'Handler\_commit';
 show session status like 'Handler\_rollback';
 show session status like 'Handler\_savepoint%';
+-- What functions and triggers do is a part of the statement.
+create table l (n int);
+create trigger tr after insert on n for each row insert into l values (new.id);
+create function f(x int) returns int reads sql data return (select count(*) from n where id = x);
+flush status;
+insert into n values (7, 7), (8, 8);
+show session status like 'Handler\_commit';
+show session status like 'Handler\_write';
+flush status;
+select f(a) from n where id < 3;
+show session status like 'Handler\_commit';
+flush status;
+begin;
+insert into n values (9, 9);
+insert into n values (9, 10);
+commit;
+show session status like 'Handler\_commit';
+show session status like 'Handler\_rollback';
+show session status like 'Handler\_write';
+drop function f;
+drop table l;
 -- The counters of the folder go on.
 flush status;
 select id from t where id in (1, 2);

@@ -142,7 +142,7 @@ impl Connection {
             false => plan.run(&mut self.cx().run(), params, sink),
             true => self.using(&wants, |connection| plan.run(&mut connection.cx().run(), params, sink)),
         };
-        if plan.uses_tables() {
+        if plan.uses_tables() && !self.is_part() {
             // MySQL counts the end of each statement that the engine has a part in.
             let status = &mut self.state.status;
             let ended = if done.is_ok() { &mut status.handler_commit } else { &mut status.handler_rollback };
@@ -209,12 +209,17 @@ impl Connection {
         }
     }
 
+    /// Whether what runs now is a part of the statement that called a function or fired a trigger.
+    fn is_part(&self) -> bool {
+        self.program.inside || self.program.stores()
+    }
+
     /// Runs `body` as a statement of the engine.
     pub(super) fn in_statement<R>(
         &mut self,
         body: impl FnOnce(&mut Connection) -> SqlResult<R>,
     ) -> SqlResult<R> {
-        if self.program.inside || self.program.stores() {
+        if self.is_part() {
             return self.in_part(body);
         }
         let from = self.engine.start_statement();
