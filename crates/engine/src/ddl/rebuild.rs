@@ -13,7 +13,8 @@
 //! A row that was logged is taken out of the new table and, if there is one with its key in the old table, copied again. What
 //! counts is the row as it is when it is read, so the order of records and how often a row was logged do not matter. A row
 //! whose newest version is not committed waits for a later round: its writer, or whoever takes the change back, may have logged
-//! for the last time. The same if another row that was logged, too, still has its unique key. In the end nobody has changes that
+//! for the last time. The same if another row that was logged, too, still has its unique key. Keys that collate alike (`bo`, `Bo`) are
+//! logged one by one and are one row's. In the end nobody has changes that
 //! are not committed; all rows that were logged are taken out before the first comes in again; a duplicate is one.
 //!
 //! # Crash
@@ -41,7 +42,7 @@ use crate::version::{Seen, seen_by};
 use crate::waits::check_interrupt;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use vaquita_base::codec::put_u48;
 use vaquita_btree::BulkBuilder;
@@ -550,12 +551,17 @@ impl Rebuild {
         core.txn.close_view(&mut self.view);
         core.txn.read_view(&mut self.view);
         let mut values = Values::new(self.from.columns.len());
+        let mut copied = HashSet::new();
         for key in keys {
             self.check()?;
             let waits = match self.read(core, &key, &mut values)? {
                 Found::Nothing => false,
                 Found::NotCommitted => true,
-                Found::Row(row_id) => !self.copy(core, &key, &values, &row_id, last, convert)?,
+                // It was logged under its own key, too, and is copied by that.
+                Found::Row(own, _) if own != key && matches!(self.key, NewKey::Other(_)) => false,
+                Found::Row(own, row_id) => {
+                    copied.insert(own.clone()) && !self.copy(core, &own, &values, &row_id, last, convert)?
+                }
             };
             if waits {
                 debug_assert!(!last, "a row of {} is not committed, and nobody changes it", self.from.name);
@@ -630,7 +636,9 @@ impl Rebuild {
                 }
             })?;
         }
-        Ok(Found::Row(image.row_id().to_vec()))
+        let mut own = Vec::new();
+        (0..fields.len()).for_each(|i| packed::push(&mut own, image.field(i)));
+        Ok(Found::Row(own, image.row_id().to_vec()))
     }
 
     /// Copies a row that was read; `false` if another one that waits, too, is in its way.
@@ -708,8 +716,8 @@ fn core_max(log: &Option<Arc<KeyLog>>) -> u64 {
 enum Found {
     Nothing,
     NotCommitted,
-    /// DB_ROW_ID, if the table has it first.
-    Row(Vec<u8>),
+    /// Its key as it has it, packed: one that collates like that by which it was looked for. DB_ROW_ID, if the table has it first.
+    Row(Vec<u8>, Vec<u8>),
 }
 
 /// The values of a row, in buffers that are used again.

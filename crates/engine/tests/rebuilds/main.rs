@@ -1,6 +1,7 @@
 //! Tables that are written anew while others read and change the rows.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod collations;
 mod cut_off;
 mod threads;
 
