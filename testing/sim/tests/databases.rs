@@ -12,6 +12,7 @@ fn databases_survive_power_cuts() {
     println!("{report}");
     // The seeds are such that the run is worth its name.
     assert!(report.cuts > 100 && report.nested_cuts > 5 && report.checks > 200, "{report}");
+    assert!(report.alterations > 50 && report.steps_between > 100, "{report}");
 }
 
 #[test]

@@ -54,16 +54,19 @@ pub(super) fn read_all(engine: &Engine, known: &Db) -> Result<Db, Halt> {
     session.settings.metadata_lock_timeout = 0;
     let mut found = Db::new();
     for name in engine.core().user_tables()? {
-        let shape = match known.get(&name) {
-            Some(table) => table.shape,
-            None => session.run(|s| Ok(shape_of(s.table(&name)?.columns.len())))?,
-        };
+        let (columns, indexes) = session.run(|s| {
+            let table = s.table(&name)?;
+            Ok((table.columns.len(), table.indexes.len()))
+        })?;
+        let shape = known.get(&name).map_or_else(|| shape_of(columns), |table| table.shape);
+        let extra = indexes > shapes::n_indexes(shape);
         let mut by_index: Option<BTreeMap<Key, Row>> = None;
-        for index in 0..shapes::n_indexes(shape) {
+        for index in 0..indexes {
             let rows = session.run(|s| read_table(s, &name, shape, index, index == 1))?;
             match &by_index {
                 Some(first) if *first != rows => {
-                    let (a, b) = (wrap(&name, shape, first.clone()), wrap(&name, shape, rows));
+                    let wrap = |rows| wrap(&name, TableModel { shape, rows, extra });
+                    let (a, b) = (wrap(first.clone()), wrap(rows));
                     let text = format!("index {index} and the rows disagree: {}", difference(&a, &b));
                     return Err(Halt::Wrong(text));
                 }
@@ -71,13 +74,13 @@ pub(super) fn read_all(engine: &Engine, known: &Db) -> Result<Db, Halt> {
                 None => by_index = Some(rows),
             }
         }
-        found.extend(wrap(&name, shape, by_index.unwrap_or_default()));
+        found.extend(wrap(&name, TableModel { shape, rows: by_index.unwrap_or_default(), extra }));
     }
     Ok(found)
 }
 
-fn wrap(name: &str, shape: Shape, rows: BTreeMap<Key, Row>) -> Db {
-    Db::from([(name.to_owned(), Rc::new(TableModel { shape, rows }))])
+fn wrap(name: &str, table: TableModel) -> Db {
+    Db::from([(name.to_owned(), Rc::new(table))])
 }
 
 pub(super) fn shape_of(columns: usize) -> Shape {

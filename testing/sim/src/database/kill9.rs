@@ -127,7 +127,7 @@ fn perform(session: &mut Session, plan: &Plan) -> Result<(), Error> {
         Plan::Definition(Delta::Drop(name), _) => session.drop_table(name),
         Plan::Definition(Delta::Rename(from, to), _) => session.rename_table(from, to),
         Plan::Definition(Delta::Truncate(name), _) => session.truncate_table(name),
-        Plan::Definition(Delta::Rows(_), _) => Ok(()),
+        Plan::Definition(Delta::Rows(_) | Delta::Extra(..), _) => Ok(()),
         Plan::Rows(steps, commits) => {
             session.begin(AccessMode::ReadWrite, false)?;
             for step in steps {
@@ -307,7 +307,7 @@ fn read_thread(engine: &Engine, thread: usize) -> Result<Db, String> {
             Ok((shape, read_table(s, &name, shape, 0, false)?))
         });
         let (shape, rows): (Shape, BTreeMap<Key, Row>) = rows.map_err(|e| e.to_string())?;
-        found.insert(name, Rc::new(super::model::TableModel { shape, rows }));
+        found.insert(name, Rc::new(super::model::TableModel { shape, rows, extra: false }));
     }
     Ok(found)
 }

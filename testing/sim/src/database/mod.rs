@@ -1,5 +1,5 @@
-//! The whole engine on the simulated machine: random statements of several sessions, savepoints, rollbacks, DDL, purge,
-//! power cuts and kills; after each crash, and at the end, everything is compared with a model.
+//! The whole engine on the simulated machine: random statements of several sessions, savepoints, rollbacks, DDL, some of it beside
+//! statements of others, purge, power cuts and kills; after each crash, and at the end, everything is compared with a model.
 //!
 //! # What must hold
 //! - D1: after a crash the tables are those of some prefix of the commits, in their order, that has all commits whose
@@ -11,6 +11,7 @@
 //!
 //! Everything runs on one thread. A lock that is not free is a timeout at once.
 
+mod alter;
 mod check;
 pub mod kill9;
 mod model;

@@ -29,6 +29,8 @@ impl Shape {
 pub(super) struct TableModel {
     pub(super) shape: Shape,
     pub(super) rows: BTreeMap<Key, Row>,
+    /// It has an index more than its shape says.
+    pub(super) extra: bool,
 }
 
 /// All tables, by name.
@@ -42,6 +44,8 @@ pub(super) enum Delta {
     Drop(String),
     Rename(String, String),
     Truncate(String),
+    /// An index more came, or went.
+    Extra(String, bool),
 }
 
 /// A change of one row: gone, or now like this.
@@ -57,7 +61,8 @@ pub(super) fn apply(db: &mut Db, delta: &Delta) {
     match delta {
         Delta::Rows(changes) => changes.iter().for_each(|c| apply_change(db, c)),
         Delta::Create(name, shape) => {
-            db.insert(name.clone(), Rc::new(TableModel { shape: *shape, rows: BTreeMap::new() }));
+            let table = TableModel { shape: *shape, rows: BTreeMap::new(), extra: false };
+            db.insert(name.clone(), Rc::new(table));
         }
         Delta::Drop(name) => {
             db.remove(name);
@@ -70,6 +75,11 @@ pub(super) fn apply(db: &mut Db, delta: &Delta) {
         Delta::Truncate(name) => {
             if let Some(table) = db.get_mut(name) {
                 Rc::make_mut(table).rows.clear();
+            }
+        }
+        Delta::Extra(name, there) => {
+            if let Some(table) = db.get_mut(name) {
+                Rc::make_mut(table).extra = *there;
             }
         }
     }
@@ -148,6 +158,9 @@ impl History {
 pub(super) fn difference(wanted: &Db, found: &Db) -> String {
     for (name, table) in wanted {
         let Some(other) = found.get(name) else { return format!("table {name} is missing") };
+        if table.extra != other.extra {
+            return format!("{name}: an index more: {}, not {}", other.extra, table.extra);
+        }
         for (key, row) in &table.rows {
             match other.rows.get(key) {
                 None => return format!("{name}: row {key:02x?} is missing"),

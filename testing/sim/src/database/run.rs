@@ -31,6 +31,10 @@ pub struct DatabaseReport {
     pub other_ends: u64,
     /// Steps of sessions.
     pub steps: u64,
+    /// Definitions of tables with rows that were changed.
+    pub alterations: u64,
+    /// Steps of other sessions in the middle of such changes.
+    pub steps_between: u64,
     /// Times everything was compared with the model.
     pub checks: u64,
 }
@@ -42,6 +46,8 @@ impl DatabaseReport {
         self.nested_cuts += other.nested_cuts;
         self.other_ends += other.other_ends;
         self.steps += other.steps;
+        self.alterations += other.alterations;
+        self.steps_between += other.steps_between;
         self.checks += other.checks;
     }
 }
@@ -50,8 +56,14 @@ impl fmt::Display for DatabaseReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "databases: {} power cuts ({} during recovery), {} other ends, {} steps, {} checks",
-            self.cuts, self.nested_cuts, self.other_ends, self.steps, self.checks
+            "databases: {} power cuts ({} during recovery), {} other ends, {} steps, {} alterations ({} steps in their midst), {} checks",
+            self.cuts,
+            self.nested_cuts,
+            self.other_ends,
+            self.steps,
+            self.alterations,
+            self.steps_between,
+            self.checks
         )
     }
 }
@@ -127,7 +139,10 @@ impl DatabaseSimulator {
         };
         run.disk.lie_about_sync(lying);
         match run.all() {
-            Ok(()) => Ok(run.report),
+            Ok(()) => {
+                let Work { alterations, steps_between, .. } = run.work;
+                Ok(DatabaseReport { alterations, steps_between, ..run.report })
+            }
             Err(text) => Err(Box::new(DatabaseFailure { seed, round: run.round, text })),
         }
     }
@@ -145,6 +160,8 @@ fn options(rng: &mut Rng) -> Options {
     storage.live.autoextend_increment_bytes = 1 << 20;
     options.txn.rollback_segments = 1 + rng.index(4);
     options.purge_threads = 1;
+    options.build_threads = 1;
+    options.sort_buffer_size = 64 << 10;
     options.purge_batch_size = 1 + rng.index(20);
     options.background = false;
     options

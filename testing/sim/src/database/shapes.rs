@@ -64,7 +64,18 @@ pub(super) fn unique_column(shape: Shape) -> Option<usize> {
     (shape == Shape::Simple).then_some(2)
 }
 
-/// Number of indexes of a table.
+/// The index that a table may have besides.
+pub(super) const EXTRA: &str = "extra";
+
+/// Its column.
+pub(super) fn extra_column(shape: Shape) -> usize {
+    match shape {
+        Shape::Simple | Shape::Composite => 1,
+        Shape::Keyless => 0,
+    }
+}
+
+/// Number of indexes of a table, but for that one.
 pub(super) fn n_indexes(shape: Shape) -> usize {
     match shape {
         Shape::Simple => 3,

@@ -45,11 +45,16 @@ pub(super) struct Work {
     pub(super) history: History,
     pub(super) rng: Rng,
     ddl: bool,
+    /// Definitions of tables with rows that were changed.
+    pub(super) alterations: u64,
+    /// Steps of others in the middle of such changes.
+    pub(super) steps_between: u64,
 }
 
 impl Work {
     pub(super) fn new(rng: Rng, ddl: bool) -> Self {
-        Self { workers: Vec::new(), history: History::default(), rng, ddl }
+        let history = History::default();
+        Self { workers: Vec::new(), history, rng, ddl, alterations: 0, steps_between: 0 }
     }
 
     /// New sessions, after an opening.
@@ -88,7 +93,7 @@ impl Work {
         }
     }
 
-    fn pick_table(&mut self) -> (String, Shape) {
+    pub(super) fn pick_table(&mut self) -> (String, Shape) {
         let at = self.rng.index(self.history.now.len());
         let (name, table) = self.history.now.iter().nth(at).expect("there is a table");
         (name.clone(), table.shape)
@@ -410,6 +415,9 @@ impl Work {
         if self.workers[who].open {
             return Ok(());
         }
+        if !self.history.now.is_empty() && self.rng.one_in(3) {
+            return self.alter(who);
+        }
         let create = self.history.now.len() < TABLES && (self.history.now.is_empty() || self.rng.one_in(2));
         let (delta, result) = if create {
             let shape = Shape::ALL[self.rng.index(3)];
@@ -435,6 +443,11 @@ impl Work {
                 }
             }
         };
+        self.ended(delta, result.map_err(Halt::Engine))
+    }
+
+    /// After a change of a definition.
+    pub(super) fn ended(&mut self, delta: Delta, result: Outcome) -> Outcome {
         match result {
             Ok(()) => {
                 self.forget_in_snapshots(&delta);
@@ -442,12 +455,13 @@ impl Work {
                 self.history.acknowledge();
                 Ok(())
             }
-            Err(Error::LockWaitTimeout | Error::MetadataLockTimeout(_)) => Ok(()),
-            Err(other) => {
+            Err(Halt::Engine(Error::LockWaitTimeout | Error::MetadataLockTimeout(_))) => Ok(()),
+            Err(Halt::Engine(other)) => {
                 // It may have happened all the same.
                 self.history.commit(delta);
                 Err(Halt::Engine(other))
             }
+            Err(wrong) => Err(wrong),
         }
     }
 
@@ -455,7 +469,9 @@ impl Work {
     fn forget_in_snapshots(&mut self, delta: &Delta) {
         let names: &[&String] = match delta {
             Delta::Rows(_) => &[],
-            Delta::Create(name, _) | Delta::Drop(name) | Delta::Truncate(name) => &[name],
+            Delta::Create(name, _) | Delta::Drop(name) | Delta::Truncate(name) | Delta::Extra(name, _) => {
+                &[name]
+            }
             Delta::Rename(from, to) => &[from, to],
         };
         for snapshot in self.workers.iter_mut().filter_map(|w| w.pending.snapshot.as_mut()) {
