@@ -17,7 +17,7 @@ use vaquita_format::column::{Charset, ColumnDef};
 use vaquita_format::flst::SegmentHeader;
 use vaquita_format::index_def::KeyPart;
 use vaquita_format::{PageSize, fil, trx_sys, undo};
-use vaquita_io::sim::SimDisk;
+use vaquita_io::sim::{SimDisk, TracedOp};
 use vaquita_storage::SystemFile;
 use vaquita_storage::fsp;
 
@@ -511,4 +511,34 @@ fn definitions_are_whole_after_power_cuts() {
     let seeds = number("DDL_SEEDS").unwrap_or(40);
     let left_behind: usize = (first..first + seeds).map(run).sum();
     assert!(seeds < 40 || left_behind > 0, "no cut fell into a rebuild");
+}
+
+/// What a change of a definition waits for is what makes statements slow on real disks: the log, and files whose names are not yet safe.
+#[test]
+fn a_change_of_a_definition_waits_for_little() {
+    let disk = SimDisk::new(2);
+    disk.put_dir("/db".as_ref());
+    let engine = open(&disk).unwrap();
+    let mut session = engine.session();
+    let plain = Table { own: true, far: false, rows: 0, indexes: vec!["i1"], parent: None, renamed: false };
+    // Makes the directory of the database.
+    session.create_table(&spec("a/u", &plain)).unwrap();
+    let mut waits = |change: &mut dyn FnMut(&mut Session) -> Result<()>| {
+        disk.set_trace(true);
+        change(&mut session).unwrap();
+        let name = |op: &TracedOp| op.path.file_name().unwrap().to_string_lossy().into_owned();
+        // A write to the log is durable when it returns.
+        let waits = |op: &TracedOp| op.what.starts_with("sync") || name(op).starts_with("ib_logfile");
+        disk.trace().iter().filter(|op| waits(op)).map(name).collect::<Vec<_>>()
+    };
+    let log = "ib_logfile0";
+    // What gets rid of the file; the file; the definition.
+    assert_eq!(waits(&mut |s| s.create_table(&spec("a/t", &plain))), [log, "t.ibd", log]);
+    assert_eq!(waits(&mut |s| s.rename_table("a/t", "a/v")), [log, log]);
+    // The old file has given its name up before another one gets it.
+    assert_eq!(waits(&mut |s| s.truncate_table("a/v")), [log, "a", "v.ibd", log]);
+    assert_eq!(waits(&mut |s| s.drop_table("a/v")), [log]);
+    // And the checkpoint makes the names durable.
+    let mut checkpoint = |_: &mut Session| engine.core().storage.flush_everything().map_err(Error::from);
+    assert!(waits(&mut checkpoint).contains(&"a".to_owned()));
 }

@@ -122,15 +122,19 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Gives an open file the name of a table; durable on return.
+    /// Gives an open file the name of a table; durable by the next checkpoint, and on return if the file is elsewhere: there recovery
+    /// finds it by its link alone.
     pub(crate) fn rename(self, spaces: &SpaceMap, id: SpaceId, to: &str) -> Result<()> {
         let file = spaces.get(id)?.path();
         let target = self.renamed(&file, to);
-        if self.directory_of(&file).is_some() {
-            create_dir_durably(self.fs, target.parent().unwrap_or(self.dir))?;
-            self.make(to, &target)?;
+        if self.directory_of(&file).is_none() {
+            return spaces.rename(id, &target);
         }
-        spaces.rename(id, &target)
+        let folder = target.parent().unwrap_or(self.dir);
+        create_dir_durably(self.fs, folder)?;
+        self.make(to, &target)?;
+        spaces.rename(id, &target)?;
+        Ok(self.fs.sync_dir(folder)?)
     }
 
     /// Removes the link that a file had under a name that it has given up, if it is still there.

@@ -264,6 +264,8 @@ impl Storage {
         let added = self.log.dirty_pages_added_up_to();
         let lsn = self.pool.oldest_modification().map_or(added, |oldest| oldest.min(added));
         if lsn > self.log.checkpoint_lsn() {
+            // What the log says of files up to there is not repeated any more.
+            self.spaces.settle_names()?;
             self.log.write_checkpoint(lsn)?;
         }
         Ok(self.log.checkpoint_lsn())

@@ -6,14 +6,28 @@ use crate::fsp;
 use crate::links::{self, Links};
 use crate::options::Options;
 use crate::recovery;
-use crate::space::{Space, SpaceMap};
+use crate::space::{Changing, Space, SpaceMap};
 use crate::storage::Storage;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use vaquita_base::SpaceId;
+use vaquita_base::{Lsn, SpaceId};
 use vaquita_format::PageSize;
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::redo_rec::encode;
+
+/// Drops of tablespaces that are in the log: the checkpoint waits until they are done.
+#[derive(Debug)]
+pub struct Drops<'s> {
+    lsn: Lsn,
+    _changing: Changing<'s>,
+}
+
+impl Drops<'_> {
+    /// Up to where the log is to be durable before they are done.
+    pub fn lsn(&self) -> Lsn {
+        self.lsn
+    }
+}
 
 impl Storage {
     /// Creates a single-table space, its file `name.ibd` below the folder (`name` as `database/table`, in file name
@@ -23,8 +37,9 @@ impl Storage {
     /// `AlreadyExists`, other I/O errors; nothing is left then.
     ///
     /// # Crash
-    /// The file is durable before its creation is logged: redo for the space finds it by name even if none of its
-    /// pages was written. A file without a creation in the log is an orphan of a call that never returned.
+    /// What is in the file is durable before its creation is logged: redo for the space finds it by what it says, by whatever name, even
+    /// if none of its pages was written. Its name is durable by the checkpoint; until then recovery makes a file anew that is not there.
+    /// A file without a creation in the log is an orphan of a call that never returned.
     pub fn create_table_space(&self, id: SpaceId, flags: SpaceFlags, name: &str) -> Result<()> {
         self.create_table_space_in(id, flags, name, None)
     }
@@ -35,7 +50,8 @@ impl Storage {
     /// As of [`Storage::create_table_space`]. Directories that were made stay.
     ///
     /// # Crash
-    /// As of [`Storage::create_table_space`]; a link without a file may be left.
+    /// As of [`Storage::create_table_space`], but its name is durable, too, before its creation is logged: recovery makes no files
+    /// elsewhere. A link without a file may be left.
     pub fn create_table_space_in(
         &self,
         id: SpaceId,
@@ -54,7 +70,7 @@ impl Storage {
         }
         let made = self.spaces().create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES);
         let made = made.and_then(|space| {
-            self.init_table_space(&space, flags, name).inspect_err(|_| {
+            self.init_table_space(&space, flags, name, directory.is_some()).inspect_err(|_| {
                 self.pool().discard_space(id);
                 self.spaces().detach(id);
                 // The error that made it necessary is what counts.
@@ -68,12 +84,15 @@ impl Storage {
         made
     }
 
-    /// Makes the file of a new space durable and writes its first pages.
-    fn init_table_space(&self, space: &Space, flags: SpaceFlags, name: &str) -> Result<()> {
+    /// Makes the file of a new space durable, which says whose it is from then on, and writes its first pages.
+    fn init_table_space(&self, space: &Space, flags: SpaceFlags, name: &str, elsewhere: bool) -> Result<()> {
         let (id, path) = (space.id(), space.path());
         space.mark_written();
         self.spaces().sync(space)?;
-        self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
+        match elsewhere {
+            true => self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?,
+            false => self.spaces().name_changed(&path),
+        }
         let mut mtr = self.begin()?;
         mtr.keep_before_images();
         mtr.log_record(|log| encode::push_file_create2(log, id, flags, false, name.as_bytes()));
@@ -90,15 +109,33 @@ impl Storage {
     /// # Crash
     /// The drop is durable in the log before the file goes; recovery finishes it.
     pub fn drop_table_space(&self, id: SpaceId, name: &str) -> Result<()> {
-        if id == SpaceId::SYSTEM {
+        let drops = self.log_drops([(id, name)])?;
+        self.log().flush_up_to(drops.lsn())?;
+        self.drop_logged(&drops, id, name)
+    }
+
+    /// Says in the log that single-table spaces are dropped. They are to be dropped next; until the log is durable up to there, nothing
+    /// may come of it.
+    ///
+    /// # Errors
+    /// The system tablespace is no table's; errors of the log.
+    pub fn log_drops<'n>(&self, spaces: impl IntoIterator<Item = (SpaceId, &'n str)>) -> Result<Drops<'_>> {
+        let spaces: Vec<(SpaceId, &str)> = spaces.into_iter().collect();
+        if let Some((_, name)) = spaces.iter().find(|(id, _)| *id == SpaceId::SYSTEM) {
             return Err(Error::Folder(format!(
                 "{name}: the system tablespace is no table's, it is not dropped"
             )));
         }
         let mut mtr = self.begin()?;
-        mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
-        let lsn = mtr.commit();
-        self.log().flush_up_to(lsn)?;
+        let changing = self.spaces().change_names();
+        for (id, name) in spaces {
+            mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
+        }
+        Ok(Drops { lsn: mtr.commit(), _changing: changing })
+    }
+
+    /// Drops a single-table space of which the log says so, durably.
+    fn drop_logged(&self, _drops: &Drops<'_>, id: SpaceId, name: &str) -> Result<()> {
         // A page whose writing has failed is on its way for ever: who dropped it would wait as long.
         self.flusher().check_usable()?;
         self.pool().discard_space(id);
@@ -109,11 +146,12 @@ impl Storage {
         // With what described it where it came from. Somebody may have taken it, or a directory elsewhere, away.
         for file in [path.with_extension("cfg"), path.clone()] {
             if self.fs().exists(&file) {
-                self.fs().remove_file(&file)?;
+                self.spaces().remove_file(&file)?;
             }
         }
         let folder = path.parent().unwrap_or(&self.options().dir);
-        if self.fs().is_dir(folder) {
+        if path != self.links().default(name) && self.fs().is_dir(folder) {
+            // Without its link it is not found any more.
             self.fs().sync_dir(folder)?;
         }
         self.unlink_table_space(name)
@@ -134,6 +172,7 @@ impl Storage {
             return Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display())));
         }
         let mut mtr = self.begin()?;
+        let _changing = self.spaces().change_names();
         mtr.log_record(|log| encode::push_file_rename(log, id, from.as_bytes(), to.as_bytes()));
         let lsn = mtr.commit();
         self.log().flush_up_to(lsn)?;
@@ -150,7 +189,9 @@ impl Storage {
     /// # Crash
     /// The place has the one file or the other. Nothing is logged of it: who has it done finds out.
     pub fn replace_by_table_space(&self, id: SpaceId, path: &Path) -> Result<()> {
-        self.spaces().rename(id, path)
+        self.spaces().rename(id, path)?;
+        self.fs().sync_dir(path.parent().unwrap_or(&self.options().dir))?;
+        Ok(())
     }
 
     /// Forgets a single-table space, whose file stays: it is not this instance's any more. What was not written is lost.
@@ -170,20 +211,38 @@ impl Storage {
     /// # Errors
     /// I/O errors.
     pub fn drop_if_there(&self, id: SpaceId, name: &str) -> Result<bool> {
-        if !self.spaces().contains(id) {
-            let path = self.table_space_path(name)?;
-            if !self.fs().exists(&path) {
-                // It is all that is left; or its directory is not there, and it cannot be followed any more.
-                self.unlink_table_space(name)?;
-                return Ok(false);
-            }
-            let found = recovery::read_space_id(&**self.fs(), &path, self.options().page_size)?;
-            if found.is_some_and(|found| found.id != id) {
-                return Ok(false);
-            }
+        let is_there = self.is_there(id, name)?;
+        if is_there {
+            self.drop_table_space(id, name)?;
         }
-        self.drop_table_space(id, name)?;
-        Ok(true)
+        Ok(is_there)
+    }
+
+    /// The same for one of which the log says so, durably.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn drop_logged_if_there(&self, drops: &Drops<'_>, id: SpaceId, name: &str) -> Result<bool> {
+        let is_there = self.is_there(id, name)?;
+        if is_there {
+            self.drop_logged(drops, id, name)?;
+        }
+        Ok(is_there)
+    }
+
+    /// Whether a space or its file is there, as [`Storage::drop_if_there`] says. If it is not, its link goes.
+    fn is_there(&self, id: SpaceId, name: &str) -> Result<bool> {
+        if self.spaces().contains(id) {
+            return Ok(true);
+        }
+        let path = self.table_space_path(name)?;
+        if !self.fs().exists(&path) {
+            // It is all that is left; or its directory is not there, and it cannot be followed any more.
+            self.unlink_table_space(name)?;
+            return Ok(false);
+        }
+        let found = recovery::read_space_id(&**self.fs(), &path, self.options().page_size)?;
+        Ok(found.is_none_or(|found| found.id == id))
     }
 
     /// The file a table's space has, if it is of the name `database/table`: below the folder, or where a link leads.

@@ -12,7 +12,7 @@ use crate::table::{Field, RowKey, Table};
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
-use vaquita_storage::Storage;
+use vaquita_storage::{Drops, Storage};
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxShared};
 
@@ -29,7 +29,7 @@ pub(super) struct Change<'a> {
     /// Entries of the DDL log that undo what has been made.
     pub(super) undo: Vec<u64>,
     /// Entries that remove what is superfluous after the commit.
-    left: Vec<u64>,
+    left: Vec<(u64, Entry)>,
     /// Tables whose objects are out of date after the commit.
     changed: Vec<String>,
     dropped: Vec<TableId>,
@@ -135,6 +135,14 @@ impl<'a> Change<'a> {
         Ok(ids)
     }
 
+    /// The same for what begins with something that is logged and made durable in the log before it is done, as the renaming of a file
+    /// is: these are durable with it.
+    pub(super) fn will_rename(&mut self, entries: &[Entry]) -> Result<()> {
+        let (ids, _) = log::add_with_next(self.core, entries)?;
+        self.undo.extend_from_slice(&ids);
+        Ok(())
+    }
+
     /// The number of its transaction, which rows may bear that are there when it is committed.
     pub(super) fn give_id(&mut self) -> Result<TrxId> {
         Ok(self.core.txn.assign_id(self.trx)?)
@@ -158,7 +166,7 @@ impl<'a> Change<'a> {
     /// Says what is superfluous after the commit.
     pub(super) fn leaves(&mut self, entry: &Entry) -> Result<()> {
         let id = log::add(self.core, self.trx, entry)?;
-        self.left.push(id);
+        self.left.push((id, entry.clone()));
         Ok(())
     }
 
@@ -217,14 +225,7 @@ impl<'a> Change<'a> {
         }
         // From here on nobody finds what is superfluous: others need not wait while the log is written and files go.
         drop(latch);
-        if let Some(lsn) = lsn {
-            core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
-        }
-        if !left.is_empty() {
-            // The change is done. What cannot be removed now is removed at the next opening.
-            let _ = log::newest_first(core, &left).and_then(|entries| log::perform(core, &entries));
-        }
-        Ok(())
+        finish(core, lsn, left)
     }
 
     /// Takes everything back. What cannot be taken back now is taken back at the next opening.
@@ -237,6 +238,27 @@ impl<'a> Change<'a> {
         drop(latch);
         give_up(core, &undo);
     }
+}
+
+/// Makes a change durable that is committed, and removes what it left, the newest first: the files go at one time with the log saying so.
+fn finish(core: &Core, lsn: Option<vaquita_base::Lsn>, mut left: Vec<(u64, Entry)>) -> Result<()> {
+    let spaces = left.iter().filter_map(|(_, entry)| match entry {
+        Entry::DropSpace { space, name } => Some((*space, name.as_str())),
+        _ => None,
+    });
+    let mut spaces = spaces.peekable();
+    // After the commit in the log: it is not durable without that.
+    let drops = spaces.peek().is_some().then(|| core.storage.log_drops(spaces)).transpose();
+    let until = drops.as_ref().ok().and_then(|drops| drops.as_ref().map(Drops::lsn)).max(lsn);
+    if let Some(until) = until {
+        core.storage.log().flush_up_to(until).map_err(vaquita_storage::Error::from)?;
+    }
+    if !left.is_empty() {
+        left.reverse();
+        // The change is done. What cannot be removed now is removed at the next opening.
+        let _ = drops.map_err(Into::into).and_then(|d| log::perform_dropped(core, &left, d.as_ref()));
+    }
+    Ok(())
 }
 
 /// The latch, with room in the log for what is written under it: pages that have to go before there is some are written

@@ -34,7 +34,7 @@ use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
 use vaquita_format::index_page::{FieldUpdate, SearchMode, header};
 use vaquita_format::tuple::{Tuple, TupleField};
-use vaquita_storage::{Mtr, Storage};
+use vaquita_storage::{Drops, Mtr, Storage};
 use vaquita_txn::{AccessMode, Isolation, Trx};
 
 /// PAGE_NO in the clustered record.
@@ -114,13 +114,16 @@ pub(super) fn add(core: &Core, trx: &mut Trx, entry: &Entry) -> Result<u64> {
 
 /// Adds entries that last whatever becomes of the transaction that changes the definition.
 pub(super) fn add_durably(core: &Core, entries: &[Entry]) -> Result<Vec<u64>> {
-    let (ids, lsn) = on_its_own(core, |trx| {
-        entries.iter().map(|entry| add(core, trx, entry)).collect::<Result<Vec<u64>>>()
-    })?;
+    let (ids, lsn) = add_with_next(core, entries)?;
     if let Some(lsn) = lsn {
         core.storage.log().flush_up_to(lsn).map_err(vaquita_storage::Error::from)?;
     }
     Ok(ids)
+}
+
+/// The same, but durable with what comes into the log next, and up to where that is to be so.
+pub(super) fn add_with_next(core: &Core, entries: &[Entry]) -> Result<(Vec<u64>, Option<Lsn>)> {
+    on_its_own(core, |trx| entries.iter().map(|entry| add(core, trx, entry)).collect())
 }
 
 /// Deletes an entry within a transaction.
@@ -145,10 +148,19 @@ pub(super) fn newest_first(core: &Core, ids: &[u64]) -> Result<Vec<(u64, Entry)>
 /// Does entries and deletes them. One that cannot be done stays, and is tried again at the next opening; the first such
 /// failure.
 pub(super) fn perform(core: &Core, entries: &[(u64, Entry)]) -> Result<()> {
+    perform_dropped(core, entries, None)
+}
+
+/// The same where the log says durably of all spaces that are dropped that they are.
+pub(super) fn perform_dropped(
+    core: &Core,
+    entries: &[(u64, Entry)],
+    drops: Option<&Drops<'_>>,
+) -> Result<()> {
     let mut failure = None;
     let mut done = Vec::new();
     for (id, entry) in entries {
-        match perform_one(core, *id, entry) {
+        match perform_one(core, *id, entry, drops) {
             Ok(()) => done.push(*id),
             Err(e) => drop(failure.get_or_insert(e)),
         }
@@ -160,12 +172,13 @@ pub(super) fn perform(core: &Core, entries: &[(u64, Entry)]) -> Result<()> {
     failure.map_or(Ok(()), Err)
 }
 
-fn perform_one(core: &Core, id: u64, entry: &Entry) -> Result<()> {
+fn perform_one(core: &Core, id: u64, entry: &Entry, drops: Option<&Drops<'_>>) -> Result<()> {
     let storage = &*core.storage;
     match entry {
-        Entry::DropSpace { space, name } => {
-            storage.drop_if_there(*space, name)?;
-        }
+        Entry::DropSpace { space, name } => drop(match drops {
+            Some(drops) => storage.drop_logged_if_there(drops, *space, name)?,
+            None => storage.drop_if_there(*space, name)?,
+        }),
         Entry::RenameBack { space, name, new_name } => {
             let there = storage.table_space_path(new_name)?;
             if !storage.spaces().contains(*space) && storage.fs().exists(&there) {

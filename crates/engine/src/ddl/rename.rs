@@ -241,7 +241,7 @@ pub(super) fn rename_files(
             return Ok(());
         }
         let back: Vec<Entry> = files.iter().map(|(_, file)| file.back()).collect();
-        change.will_make(&back)?;
+        change.will_rename(&back)?;
         for (pair, Renaming { row, to }) in files {
             *at = *pair;
             let file = storage.spaces().get(row.space)?.path();

@@ -72,12 +72,14 @@ fn make_empty(
         if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
             storage.open_table_space(row.space, &path)?;
         }
+        parts.space = ids::space_id(storage)?;
         if storage.spaces().contains(row.space) {
             let (space, name, new_name) = (row.space, row.name.clone(), old_file.clone());
-            change.will_make(&[Entry::RenameBack { space, name, new_name }])?;
+            change.will_rename(&[Entry::RenameBack { space, name, new_name }, create::drop_of(parts)])?;
             storage.rename_table_space(row.space, &row.name, &old_file)?;
+            create::make_noted_data(change.core, &mut change.undo, parts)?;
+            return Ok((old_file, fulltext::make_all(change, parts, stopwords)?));
         }
-        parts.space = ids::space_id(storage)?;
     }
     create::make_data(change.core, &mut change.undo, parts)?;
     Ok((old_file, fulltext::make_all(change, parts, stopwords)?))

@@ -17,10 +17,13 @@
 //! header's change reached the disk or the log, the growth was not synced): recovery grows it again.
 
 mod files;
+mod names;
 
 use crate::error::{Error, Result};
 use crate::options::Options;
 pub use files::DataFile;
+pub(crate) use names::Changing;
+use names::Names;
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -137,6 +140,7 @@ pub struct SpaceMap {
     open_count: AtomicU32,
     use_clock: AtomicU64,
     spaces: RwLock<HashMap<SpaceId, Arc<Space>>>,
+    names: Names,
 }
 
 impl SpaceMap {
@@ -151,6 +155,7 @@ impl SpaceMap {
             open_count: AtomicU32::new(0),
             use_clock: AtomicU64::new(0),
             spaces: RwLock::new(HashMap::new()),
+            names: Names::default(),
         }
     }
 
@@ -257,6 +262,7 @@ impl SpaceMap {
         path: &Path,
         pages: u32,
     ) -> Result<Arc<Space>> {
+        self.names.free(&*self.fs, path)?;
         let file = self.fs.open(path, self.open_options(OpenMode::CreateNew))?;
         let made = file
             .set_len(u64::from(pages) * page_size.physical() as u64)
@@ -289,8 +295,8 @@ impl SpaceMap {
         Some(space)
     }
 
-    /// Renames the file of a single-table space; a file of that name is replaced. The directory entries are durable on
-    /// return.
+    /// Renames the file of a single-table space; a file of that name is replaced. It is durable by the next checkpoint; at once if
+    /// the file comes to another directory.
     ///
     /// # Errors
     /// [`Error::NoSuchSpace`], I/O errors.
@@ -298,13 +304,45 @@ impl SpaceMap {
         let space = self.get(id)?;
         let file = space.files.read()[0].clone();
         let from = file.path();
+        self.names.free(&*self.fs, to)?;
+        if to.parent() == from.parent() {
+            file.rename(self, to)?;
+            self.names.moved(&from);
+            return Ok(());
+        }
+        // The name it has may not be durable yet, and must not become so after the file has left it.
+        self.names.settle(&*self.fs)?;
         file.rename(self, to)?;
         // The new name first: the file is never without one.
-        let (new, old) = (to.parent(), from.parent());
-        for dir in [new, old.filter(|_| old != new)].into_iter().flatten() {
-            self.fs.sync_dir(dir)?;
-        }
+        [to, &from].into_iter().filter_map(Path::parent).try_for_each(|dir| Ok(self.fs.sync_dir(dir)?))
+    }
+
+    /// Removes a file that was a space's; durable by the next checkpoint.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub(crate) fn remove_file(&self, path: &Path) -> Result<()> {
+        self.fs.remove_file(path)?;
+        self.names.changed(path);
         Ok(())
+    }
+
+    /// A file's name was made, changed or removed; durable by the next checkpoint.
+    pub(crate) fn name_changed(&self, path: &Path) {
+        self.names.changed(path);
+    }
+
+    /// Begins a change of names whose record comes into the log before it is done. There is room for it in the log.
+    pub(crate) fn change_names(&self) -> Changing<'_> {
+        self.names.change()
+    }
+
+    /// Makes the names of files durable that have changed: all that the log up to here has records of.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub(crate) fn settle_names(&self) -> Result<()> {
+        self.names.settle_all(&*self.fs)
     }
 
     /// Grows a space to at least `pages` pages; does nothing if it has them.
