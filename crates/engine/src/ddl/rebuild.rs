@@ -24,7 +24,7 @@ use super::handoff::{Giver, handoff};
 use super::load::{Others, TOLD, load_all, of_rows, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
-use crate::cursor::{Cursor, ReadOptions};
+use crate::cursor::{Cursor, Direction, ReadOptions, RowRef};
 use crate::dict::fulltext::{DOC_ID, doc_id_key};
 use crate::error::{Error, Result};
 use crate::online::courtesy::Courtesy;
@@ -41,8 +41,10 @@ use crate::table::{Columns, Field, FieldSource, Index, Table};
 use crate::version::{Seen, seen_by};
 use crate::waits::check_interrupt;
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_base::codec::put_u48;
 use vaquita_btree::BulkBuilder;
@@ -388,30 +390,33 @@ impl Rebuild {
         }
         let plan = &index.def().compare_plan()[..columns.len()];
         let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default().columns(columns.to_vec()))?;
-        let mut before = Values::new(columns.len());
-        let mut rows = 0_u64;
-        while let Some(row) = cursor.next(core, &mut self.view)? {
+        let mut before: Vec<Vec<u8>> = vec![Vec::new(); columns.len()];
+        let (mut rows, in_order) = (0_u64, Cell::new(true));
+        // Nothing is copied but the key: most of the work is to go through the pages.
+        let mut look = |row: &RowRef<'_>| {
             let mut order = if rows == 0 { Ordering::Less } else { Ordering::Equal };
-            for (i, cmp) in plan.iter().enumerate() {
-                let value = row.column(i);
-                if value.is_none() || row.is_off_page(i) {
-                    return Ok(false);
-                }
-                order = order.then_with(|| compare_fields(*cmp, before.field(i), value));
-                before.read(i, |buffer| {
-                    buffer.extend_from_slice(value.unwrap_or_default());
-                    Ok(true)
-                })?;
+            let mut whole = true;
+            for (i, (cmp, before)) in plan.iter().zip(&mut before).enumerate() {
+                let value = row.column(i).filter(|_| !row.is_off_page(i));
+                whole &= value.is_some();
+                order = order.then_with(|| compare_fields(*cmp, Some(before), value));
+                before.clear();
+                before.extend_from_slice(value.unwrap_or_default());
             }
-            if order.is_ge() {
-                return Ok(false);
-            }
+            in_order.set(whole && order.is_lt());
             rows += 1;
-            if rows.is_multiple_of(TOLD) {
-                self.check()?;
+            match in_order.get() && !rows.is_multiple_of(TOLD) {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
             }
+        };
+        while cursor.for_each(core, &mut self.view, Direction::Forward, &mut look)? {
+            if !in_order.get() {
+                break;
+            }
+            self.check()?;
         }
-        Ok(true)
+        Ok(in_order.get())
     }
 
     fn scan<E: From<Error>>(
@@ -736,10 +741,6 @@ impl Values {
         buffer.clear();
         self.there[column] = read(buffer)?;
         Ok(())
-    }
-
-    fn field(&self, column: usize) -> Field<'_> {
-        self.there[column].then_some(&self.buffers[column][..])
     }
 
     fn fields(&self) -> SmallVec<[Field<'_>; 16]> {
