@@ -32,6 +32,7 @@ usage: cargo xtask COMMAND
   bench memcached [NAME=VALUE ...] gets and sets on memcached, Vaquita and through SQL: rates, p95, server CPU each
   bench windows [NAME=VALUE ...]   window functions and WITH RECURSIVE beside MariaDB: time and server CPU of each
   bench alters [NAME=VALUE ...]    changes of definitions beside MySQL 5.6.24 and MariaDB, and writers meanwhile: time, server CPU
+  bench fulltext [NAME=VALUE ...]  full-text indexes and searches beside MySQL 5.6.24, MariaDB and SQLite: time, server CPU, bytes
   bench calls [COUNT]              a CALL of three point statements against the three sent by a client: server CPU
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own
   peers path              print where they are
@@ -101,9 +102,10 @@ fn peers_install() -> Result<(), Failure> {
 /// Words that the benchmarks know themselves go to them as they are; others choose what is compared with other engines.
 /// Without words: rows and transactions through the engine's API, read views, locks, and the comparison.
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
-    const OWN: [&str; 14] = [
+    const OWN: [&str; 15] = [
         "alters",
         "calls",
+        "fulltext",
         "oltp",
         "windows",
         "memcached",
@@ -122,7 +124,10 @@ fn bench(arguments: &[&str]) -> Result<(), Failure> {
         command.args(["run", "--quiet", "--locked", "--release", "-p", "vaquita-bench", "--"]);
         process::step(&words.join(" "), command.args(words))
     };
-    if matches!(arguments.first(), Some(&("alters" | "calls" | "oltp" | "memcached" | "windows"))) {
+    if matches!(
+        arguments.first(),
+        Some(&("alters" | "calls" | "fulltext" | "oltp" | "memcached" | "windows"))
+    ) {
         // Beside the benchmark's own binary: the servers it starts.
         peers_install()?;
         let mut build = process::cargo();

@@ -13,6 +13,7 @@ pub mod calls;
 pub mod changes;
 pub mod database;
 pub mod engines;
+pub mod fulltext;
 pub mod locks;
 pub mod memcached;
 pub mod oltp;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
 use vaquita_bench::{
-    Failure, alters, calls, changes, engines, locks, memcached, oltp, own, reading, views, windows,
+    Failure, alters, calls, changes, engines, fulltext, locks, memcached, oltp, own, reading, views, windows,
 };
 
 const USAGE: &str =
@@ -26,6 +26,8 @@ const USAGE: &str =
                                                         (window functions and WITH RECURSIVE beside MariaDB)
        vaquita-bench alters [rows=N] [rounds=N] [seconds=S] [only=NAME,..] [servers=NAME,..]
                                                         (changes of definitions beside MySQL and MariaDB; writers meanwhile)
+       vaquita-bench fulltext [megabytes=N] [piece=BYTES] [inserts=N] [rounds=N] [only=NAME,..] [servers=NAME,..] [before=BINARY]
+                                                        (full-text indexes and searches beside MySQL, MariaDB and SQLite)
        vaquita-bench reading [ROWS]                     (point reads, scans, counts through the engine)
        vaquita-bench lookups ROWS | reads POOL_MIB | recovery REDO_MB | memory POOL_MIB";
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         ["memcached", rest @ ..] => memcached::Plan::parse(rest).and_then(|plan| memcached::memcached(&plan)),
         ["windows", rest @ ..] => windows::Plan::parse(rest).and_then(|plan| windows::windows(&plan)),
         ["alters", rest @ ..] => alters::Plan::parse(rest).and_then(|plan| alters::alters(&plan)),
+        ["fulltext", rest @ ..] => fulltext::Plan::parse(rest).and_then(|plan| fulltext::fulltext(&plan)),
         ["reading"] => reading::reading(1_000_000),
         ["reading", rows] => number(rows).and_then(reading::reading),
         ["database", rows] => number(rows).and_then(vaquita_bench::database::all),

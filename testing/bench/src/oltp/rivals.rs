@@ -73,10 +73,18 @@ impl Rival {
         }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         match self {
             Rival::Vaquita(_, server, _) => server.port(),
             Rival::Peer(_, server) => server.port(),
+        }
+    }
+
+    /// The folder of its data.
+    pub(crate) fn datadir(&self) -> PathBuf {
+        match self {
+            Rival::Vaquita(_, _, scratch) => scratch.path().join("data"),
+            Rival::Peer(_, server) => server.datadir().to_owned(),
         }
     }
 
