@@ -166,15 +166,29 @@ impl Analyzer {
         columns: impl IntoIterator<Item = Option<&'a [u8]>>,
         mut each: impl FnMut(Word, u32),
     ) {
-        let mut before = 0;
-        for text in columns.into_iter().flatten().filter(|text| !text.is_empty()) {
+        each_text(columns, |text, before| {
             self.words(text, |word| {
-                // Texts end at 4 GiB: no column is longer, and a row is less.
-                let at = u32::try_from(before + word.offset).unwrap_or(u32::MAX);
+                let at = place(before, word.offset);
                 each(word, at);
             });
-            before += text.len() + 1;
-        }
+        });
+    }
+
+    /// The words of a document as they are in its texts, indexed or not, with their places.
+    pub(crate) fn raw_words<'a>(
+        &self,
+        columns: impl IntoIterator<Item = Option<&'a [u8]>>,
+        mut each: impl FnMut(&[u8], u32),
+    ) {
+        each_text(columns, |text, before| {
+            self.parser.words(text, &mut |raw| each(&raw.text, place(before, raw.offset)));
+        });
+    }
+
+    /// A word in lower case, if it is indexed.
+    pub(crate) fn indexed(&self, raw: &[u8]) -> Option<Vec<u8>> {
+        let folded = self.folded(raw);
+        (!self.has_wrong_size(&folded) && !self.is_stopword(&folded)).then_some(folded)
     }
 
     /// Whether a document may have the word or not, as it is spelled there and what was done with it: it is a stopword, or one in
@@ -196,6 +210,20 @@ impl Analyzer {
         let start = charset.substring(word, 0, charset.char_count(prefix));
         self.collation.equal(start, prefix)
     }
+}
+
+/// Gives `each` the texts of a document's columns, and how many bytes are before them.
+fn each_text<'a>(columns: impl IntoIterator<Item = Option<&'a [u8]>>, mut each: impl FnMut(&'a [u8], usize)) {
+    let mut before = 0;
+    for text in columns.into_iter().flatten().filter(|text| !text.is_empty()) {
+        each(text, before);
+        before += text.len() + 1;
+    }
+}
+
+/// Texts end at 4 GiB: no column is longer, and a row is less.
+fn place(before: usize, offset: usize) -> u32 {
+    u32::try_from(before + offset).unwrap_or(u32::MAX)
 }
 
 impl fmt::Debug for Analyzer {

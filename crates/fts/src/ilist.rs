@@ -64,6 +64,24 @@ impl Node {
         self.doc_count += 1;
     }
 
+    /// Adds a document of another list behind the others.
+    ///
+    /// # Panics
+    /// If its number is not above the last one's.
+    pub fn push_posting(&mut self, posting: &Posting<'_>) {
+        let doc = posting.doc;
+        assert!(doc > self.last || self.doc_count == 0, "documents ascend: {doc} after {}", self.last);
+        let before = if self.doc_count == 0 { 0 } else { self.last.0 };
+        varint::push(&mut self.ilist, doc.0 - before);
+        self.ilist.extend_from_slice(posting.positions);
+        self.ilist.push(END);
+        if self.doc_count == 0 {
+            self.first = doc;
+        }
+        self.last = doc;
+        self.doc_count += 1;
+    }
+
     /// Whether the next document belongs into a node of its own.
     pub fn is_full(&self) -> bool {
         self.ilist.len() >= BYTES_FULL
@@ -93,6 +111,68 @@ impl Node {
             return Err(Corruption::new("documents of a posting list", format!("{told:?}, found {found:?}")));
         }
         Ok(())
+    }
+}
+
+/// A node whose last document may get more positions.
+#[derive(Debug, Default)]
+pub struct OpenNode {
+    /// The list has no end of its last document.
+    node: Node,
+    position: u32,
+}
+
+impl OpenNode {
+    /// Whether there is a document before which `doc` is not: it begins the list, or does not fit into it, else.
+    pub fn takes(&self, doc: DocId) -> bool {
+        !self.is_empty() && doc > self.node.last
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.node.doc_count == 0
+    }
+
+    /// Adds a document behind the others, with its first position.
+    ///
+    /// # Panics
+    /// If its number is not above the last one's.
+    pub fn push_document(&mut self, doc: DocId, position: u32) {
+        let node = &mut self.node;
+        assert!(doc > node.last || node.doc_count == 0, "documents ascend: {doc} after {}", node.last);
+        if node.doc_count == 0 {
+            node.first = doc;
+            varint::push(&mut node.ilist, doc.0);
+        } else {
+            node.ilist.push(END);
+            varint::push(&mut node.ilist, doc.0 - node.last.0);
+        }
+        varint::push(&mut node.ilist, u64::from(position));
+        node.last = doc;
+        node.doc_count += 1;
+        self.position = position;
+    }
+
+    /// Adds a position to the last document. One that is there, which a parser may find twice, is left out.
+    pub fn push_position(&mut self, position: u32) {
+        debug_assert!(!self.is_empty(), "a position of a document");
+        if position > self.position {
+            varint::push(&mut self.node.ilist, u64::from(position - self.position));
+            self.position = position;
+        }
+    }
+
+    /// Bytes of memory that its list takes.
+    pub fn capacity(&self) -> usize {
+        self.node.ilist.capacity()
+    }
+
+    /// The node.
+    pub fn end(mut self) -> Node {
+        if !self.is_empty() {
+            self.node.ilist.push(END);
+        }
+        self.node
     }
 }
 

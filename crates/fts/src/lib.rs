@@ -10,6 +10,7 @@
 //! | a text's words: what is a word, its case, its length, words not worth keeping | [`analyzer`], [`parser`], [`stopwords`] |
 //! | a word's documents as bytes, as they are in the files | [`varint`], [`ilist`] |
 //! | words of documents not yet in the files | [`cache`] |
+//! | words of documents whose index is built | [`sheaf`] |
 //! | which of six tables a word is in | [`partition`] |
 //! | queries: `+apple -(pear >fig)`, plain text, expansion | [`query`], [`search`] |
 //! | how well a document answers | [`rank`], [`bm25`], [`top`] |
@@ -25,6 +26,7 @@ pub mod partition;
 pub mod query;
 pub mod rank;
 pub mod search;
+pub mod sheaf;
 pub mod snippet;
 pub mod stopwords;
 pub mod top;

@@ -67,21 +67,24 @@ impl Words {
 
 impl Parser for Words {
     fn words<'a>(&self, text: &'a [u8], each: &mut dyn FnMut(RawWord<'a>)) {
-        let (mut at, mut start) = (0, None);
-        while at < text.len() {
-            let (len, is_word) = self.class.first(&text[at..]);
-            match (start, is_word) {
-                (None, true) => start = Some(at),
-                (Some(offset), false) => {
-                    each(RawWord { offset, text: Cow::Borrowed(&text[offset..at]) });
-                    start = None;
+        let mut at = 0;
+        // Where the run ends of characters that are in words, or are not.
+        let end = |mut at: usize, in_words: bool| {
+            while at < text.len() {
+                let (len, is_word) = self.class.first(&text[at..]);
+                if is_word != in_words {
+                    break;
                 }
-                _ => {}
+                at += len;
             }
-            at += len;
-        }
-        if let Some(offset) = start {
-            each(RawWord { offset, text: Cow::Borrowed(&text[offset..]) });
+            at.min(text.len())
+        };
+        while at < text.len() {
+            let offset = end(at, false);
+            at = end(offset, true);
+            if at > offset {
+                each(RawWord { offset, text: Cow::Borrowed(&text[offset..at]) });
+            }
         }
     }
 }

@@ -13,6 +13,8 @@ use vaquita_format::charset::Charset;
 pub(crate) struct WordClass {
     charset: Charset,
     kind: Kind,
+    /// Bytes below 128 are characters of ASCII wherever a character begins.
+    has_ascii: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +36,12 @@ impl WordClass {
             Some((_, high)) => Kind::EightBit(high),
             None => Kind::Unicode,
         };
-        WordClass { charset, kind }
+        let has_ascii = match kind {
+            Kind::EightBit(_) => true,
+            Kind::Unicode => charset.is_ascii_based(),
+            Kind::Swe7 | Kind::None => false,
+        };
+        WordClass { charset, kind, has_ascii }
     }
 
     /// Bytes of the first character of a text that is not empty, and whether it belongs to a word. A malformed byte belongs to
@@ -42,11 +49,14 @@ impl WordClass {
     #[inline]
     pub(crate) fn first(self, text: &[u8]) -> (usize, bool) {
         let byte = text[0];
+        if self.has_ascii && byte.is_ascii() { (1, in_ascii(byte)) } else { self.first_beyond(text) }
+    }
+
+    fn first_beyond(self, text: &[u8]) -> (usize, bool) {
+        let byte = text[0];
         match self.kind {
-            Kind::EightBit(high) => {
-                (1, if byte.is_ascii() { in_ascii(byte) } else { bit(high, byte - 0x80) })
-            }
-            Kind::Unicode if byte.is_ascii() && self.charset.is_ascii_based() => (1, in_ascii(byte)),
+            // ASCII is known.
+            Kind::EightBit(high) => (1, bit(high, byte & 0x7F)),
             Kind::Unicode => match self.charset.next(text) {
                 Some((code, len)) => (len, in_unicode(code)),
                 None => (self.charset.char_len(text).unwrap_or(1), false),
@@ -57,8 +67,19 @@ impl WordClass {
     }
 }
 
+/// Which bytes below 128 are letters, digits and the underscore.
+static ASCII: [bool; 256] = {
+    let (mut words, mut byte) = ([false; 256], 0);
+    while byte < 128 {
+        words[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    words
+};
+
+#[inline]
 fn in_ascii(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    ASCII[usize::from(byte)]
 }
 
 fn bit(bits: &[u8; 16], at: u8) -> bool {

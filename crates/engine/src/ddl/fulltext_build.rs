@@ -3,8 +3,8 @@
 //! | step | others may read the table | |
 //! |---|---|---|
 //! | [`begin`] | no | the tables of the indexes are made, empty; a read view is opened |
-//! | [`FullTextBuild::fill`]: scan | yes | the rows of the view are divided into words by several threads; each word of a document is an entry, sorted by word and document in memory and temporary files |
-//! | load | yes | the entries of one word become posting lists, which are loaded in their order, each table by a thread |
+//! | [`FullTextBuild::fill`]: scan | yes | the rows of the view are divided into words by several threads; the lists of some documents' words grow in memory, then each is an entry, sorted by word and first document in memory and temporary files |
+//! | load | yes | the entries of one word become its posting lists, which are loaded in their order, each table by a thread |
 //! | [`FullTextBuild::settle`] | no | the dictionary changes, with whatever else belongs to the change |
 //!
 //! With the first index of a table all documents come in, and CONFIG says so (`synced_doc_id`). Another one gets those that are in the
@@ -13,47 +13,34 @@
 //! # Crash
 //! Until the dictionary's transaction commits, the DDL log says that the tables go.
 
+mod lists;
+mod words;
+
 use super::change::{self, Change};
-use super::gather::Gathering;
-use super::load::{FILL, each_by_a_thread};
+use super::gather::{Gathering, memory_of_sorter};
+use super::load::each_by_a_thread;
 use super::sort::Sorter;
 use super::{FullTextSpec, IndexSpec, definition, fulltext};
 use crate::core::Core;
-use crate::cursor::RowRef;
 use crate::dict::build::TableParts;
-use crate::dict::fulltext::{self as tables, DOC_ID_INDEX, SYNCED_DOC_ID, doc_id_column, stored_doc_id};
+use crate::dict::fulltext::{self as tables, DOC_ID_INDEX, SYNCED_DOC_ID, doc_id_column};
 use crate::dict::{ids, rows};
 use crate::documents::{KnownStopwords, StopwordChoice};
 use crate::error::{Error, Result};
 use crate::fulltext::auxiliary;
 use crate::fulltext::stopwords::StopwordSettings;
 use crate::progress::{Progress, Stage};
-use crate::row::private::Stamp;
 use crate::table::{FullTextIndex, Table};
 use crate::waits::check_interrupt;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use lists::Loading;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use vaquita_base::TrxId;
-use vaquita_base::codec::{put_u32, put_u64};
-use vaquita_btree::BulkBuilder;
+use std::sync::atomic::AtomicU64;
 use vaquita_format::collation::Collation;
-use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
-use vaquita_format::index_def::{IndexDef, KeyPart};
-use vaquita_format::record::compare_fields;
-use vaquita_format::tuple::{Tuple, TupleField};
-use vaquita_fts::DocId;
+use vaquita_format::index_def::KeyPart;
 use vaquita_fts::analyzer::Analyzer;
-use vaquita_fts::ilist::{Node, Postings};
-use vaquita_fts::partition::{TABLES, table_of};
+use vaquita_fts::partition::TABLES;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
-
-/// Fields of an entry, as of a record of a table of words.
-mod field {
-    pub(super) const WORD: usize = 0;
-    pub(super) const ILIST: usize = 6;
-}
+use words::{Taken, Taking};
 
 /// FULLTEXT indexes that are being built.
 #[derive(Debug)]
@@ -285,6 +272,7 @@ impl FullTextBuild {
             analyzers: &self.analyzers,
             until: self.until,
             next: AtomicU64::new(self.next),
+            memory: TABLES * memory_of_sorter(core),
         };
         let (table, watched) = (self.table.clone(), self.watched.clone());
         let gathering = Gathering {
@@ -297,9 +285,8 @@ impl FullTextBuild {
             // Nobody writes meanwhile.
             logged: &|| 0,
         };
-        let sorters = gathering.gather(&mut self.reader, Taken::default, |sorters, taken, row| {
-            taken.take(&taking, row, sorters)
-        })?;
+        let sorters =
+            gathering.gather(&mut self.reader, || Taken::new(&taking), |_, taken, row| taken.take(row))?;
         self.next = taking.next.into_inner();
         Ok(sorters)
     }
@@ -364,158 +351,5 @@ impl FullTextBuild {
         // It has changed nothing: there is nothing that could fail.
         let ended = core.txn.commit(&mut self.reader);
         debug_assert!(matches!(ended, Ok(None)), "a transaction that only reads was ended: {ended:?}");
-    }
-}
-
-/// What of the rows is taken.
-struct Taking<'b> {
-    /// Where among the columns that are read the number of the document is.
-    document: usize,
-    /// The same of the columns of each index.
-    places: Vec<Vec<usize>>,
-    analyzers: &'b [Analyzer],
-    until: u64,
-    next: AtomicU64,
-}
-
-/// What a thread has of the document that it takes.
-#[derive(Default)]
-struct Taken {
-    texts: Vec<Vec<u8>>,
-    words: Words,
-}
-
-/// The words of a document by their keys: how they are spelled first, and their places.
-type Words = BTreeMap<Box<[u8]>, (Box<[u8]>, Vec<u32>)>;
-
-impl Taken {
-    /// Takes a row to the sorters of the tables of all indexes; whether room is to be made.
-    fn take(&mut self, taking: &Taking<'_>, row: &RowRef<'_>, sorters: &mut [Sorter<'_>]) -> Result<bool> {
-        let mut full = false;
-        let doc = stored_doc_id(row.column(taking.document));
-        let doc = doc.ok_or_else(|| Error::Corrupt("a document has no number".into()))?;
-        if doc.0 >= taking.until {
-            return Ok(full);
-        }
-        taking.next.fetch_max(doc.0 + 1, Ordering::Relaxed);
-        for (n, (places, analyzer)) in taking.places.iter().zip(taking.analyzers).enumerate() {
-            self.texts.resize_with(places.len(), Vec::new);
-            let mut there = vec![false; places.len()];
-            for ((place, text), there) in places.iter().zip(&mut self.texts).zip(&mut there) {
-                text.clear();
-                *there = row.read_column(*place, text)?;
-            }
-            let texts = self.texts.iter().zip(&there).map(|(text, there)| there.then_some(&text[..]));
-            let words = &mut self.words;
-            analyzer.document_of_build(texts, |word, at| match words.entry(analyzer.key(word)) {
-                Entry::Vacant(new) => drop(new.insert((word.into(), vec![at]))),
-                Entry::Occupied(mut there) => there.get_mut().1.push(at),
-            });
-            let sorters = &mut sorters[n * TABLES..][..TABLES];
-            for (text, places) in std::mem::take(words).into_values() {
-                let sorter = &mut sorters[table_of(analyzer.collation(), &text)];
-                full |= push(sorter, &text, doc, &places);
-            }
-        }
-        Ok(full)
-    }
-}
-
-/// Adds one word of one document; whether room is to be made.
-fn push(sorter: &mut Sorter<'_>, word: &[u8], doc: DocId, places: &[u32]) -> bool {
-    let mut node = Node::default();
-    node.push(doc, places);
-    let mut number = [0; 8];
-    put_u64(&mut number, 0, doc.0);
-    let (trx_id, roll_ptr, count) = ([0; TRX_ID_LEN], [0; ROLL_PTR_LEN], [0; 4]);
-    sorter.push(&[
-        TupleField::new(word),
-        TupleField::new(&number),
-        TupleField::new(&trx_id),
-        TupleField::new(&roll_ptr),
-        TupleField::new(&number),
-        TupleField::new(&count),
-        TupleField::new(&node.ilist),
-    ])
-}
-
-/// Makes rows of a table of words of sorted entries.
-struct Loading<'c> {
-    indexed: &'c Table,
-    builder: BulkBuilder<'c>,
-    def: Arc<IndexDef>,
-    stamp: Stamp,
-    word: Option<Vec<u8>>,
-    /// The last document that came.
-    last: Option<DocId>,
-    node: Node,
-}
-
-impl<'c> Loading<'c> {
-    fn new(core: &'c Core, table: &'c Table, indexed: &'c Table) -> Loading<'c> {
-        let tree = &table.clustered().tree;
-        Loading {
-            indexed,
-            builder: BulkBuilder::new(tree, &core.storage, FILL),
-            def: table.clustered().def().clone(),
-            stamp: Stamp::of(TrxId(0)),
-            word: None,
-            last: None,
-            node: Node::default(),
-        }
-    }
-
-    fn take(&mut self, fields: &[TupleField<'_>]) -> Result<()> {
-        let word = fields[field::WORD].data.unwrap_or_default();
-        let compare = self.def.compare_plan()[field::WORD];
-        let same = self.word.as_deref();
-        let same = same.is_some_and(|last| compare_fields(compare, Some(last), Some(word)).is_eq());
-        if !same || self.node.is_full() {
-            self.write()?;
-        }
-        if !same {
-            self.word = Some(word.to_vec());
-        }
-        let damaged = |e: vaquita_format::Corruption| Error::Corrupt(format!("sorted words: {e}"));
-        let mut postings = Postings::new(fields[field::ILIST].data.unwrap_or_default());
-        while let Some(posting) = postings.next().map_err(damaged)? {
-            if same && self.last == Some(posting.doc) {
-                return Err(Error::DuplicateKey {
-                    table: self.indexed.name.clone(),
-                    index: DOC_ID_INDEX.to_owned(),
-                    value: posting.doc.to_string(),
-                });
-            }
-            self.last = Some(posting.doc);
-            self.node.push(posting.doc, &posting.positions().map_err(damaged)?);
-        }
-        Ok(())
-    }
-
-    /// Writes the posting list that was collected.
-    fn write(&mut self) -> Result<()> {
-        let node = std::mem::take(&mut self.node);
-        let Some(word) = self.word.as_deref().filter(|_| node.doc_count > 0) else { return Ok(()) };
-        let (mut first, mut last, mut count) = ([0; 8], [0; 8], [0; 4]);
-        put_u64(&mut first, 0, node.first.0);
-        put_u64(&mut last, 0, node.last.0);
-        put_u32(&mut count, 0, node.doc_count);
-        let [trx_id, roll_ptr] = self.stamp.fields();
-        self.builder.push(&Tuple::new(&[
-            TupleField::new(word),
-            TupleField::new(&first),
-            TupleField::new(trx_id),
-            TupleField::new(roll_ptr),
-            TupleField::new(&last),
-            TupleField::new(&count),
-            TupleField::new(&node.ilist),
-        ]))?;
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.write()?;
-        self.builder.finish()?;
-        Ok(())
     }
 }

@@ -31,6 +31,12 @@ pub(super) struct Gathering<'c, 'g> {
     pub(super) logged: &'g (dyn Fn() -> u64 + Sync),
 }
 
+/// What a thread has of its own besides its sorters.
+pub(super) trait Gathered<'c>: Send {
+    /// Gives entries that it has to the sorters: all of them in the end, before that if they are many. No page is latched.
+    fn hand_over(&mut self, sorters: &mut [Sorter<'c>], is_end: bool);
+}
+
 /// What one thread has.
 struct Taker<'c, S> {
     sorters: Vec<Sorter<'c>>,
@@ -41,16 +47,22 @@ struct Taker<'c, S> {
     failed: Option<Error>,
 }
 
+/// Bytes that a thread's sorter of one thing keeps in memory.
+pub(super) fn memory_of_sorter(core: &Core) -> usize {
+    // Three buffers for each: if there are more threads, these share them.
+    core.options.sort_buffer_size * 3 / core.options.build_threads.max(3)
+}
+
 impl<'c> Gathering<'c, '_> {
     /// Gives all rows that the view sees to `take`, with the sorters of the thread and what it has of its own; `take` says whether room
-    /// is to be made in a sorter. The sorters of all threads, a vector for each thing that is sorted.
+    /// is to be made. The sorters of all threads, a vector for each thing that is sorted.
     ///
     /// # Errors
     /// Those of `take`, [`Error::Interrupted`]; errors of pages and files.
     ///
     /// # Latching
     /// `take` runs under the latch of the row's page.
-    pub(super) fn gather<S: Send>(
+    pub(super) fn gather<S: Gathered<'c>>(
         self,
         reader: &mut Trx,
         own: impl Fn() -> S,
@@ -58,8 +70,7 @@ impl<'c> Gathering<'c, '_> {
     ) -> Result<Vec<Vec<Sorter<'c>>>> {
         let Gathering { core, table, columns, sorted, progress, watched, logged } = self;
         let threads = core.options.build_threads.max(1);
-        // Three buffers for each: if there are more threads, these share them.
-        let memory = core.options.sort_buffer_size * 3 / threads.max(3);
+        let memory = memory_of_sorter(core);
         let sorters = |part| -> Vec<Sorter<'c>> {
             sorted.iter().map(|def| Sorter::new(&core.storage, def.clone(), part, memory)).collect()
         };
@@ -87,14 +98,18 @@ impl<'c> Gathering<'c, '_> {
             taker.courtesy.give_way(&**core.storage.clock(), logged());
             match taker.failed.take() {
                 Some(e) => Err(e),
-                None => taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true),
+                None => {
+                    taker.own.hand_over(&mut taker.sorters, false);
+                    taker.sorters.iter_mut().try_for_each(Sorter::make_room).map(|()| true)
+                }
             }
         };
         scan_with_rests(core, reader, table, &ReadOptions::default().columns(columns), threads, each, rest)?;
         let mut all: Vec<Vec<Sorter<'c>>> = sorted.iter().map(|_| Vec::new()).collect();
         for taker in takers {
-            let taker = taker.into_inner();
+            let mut taker = taker.into_inner();
             progress.add(taker.rows);
+            taker.own.hand_over(&mut taker.sorters, true);
             taker.sorters.into_iter().zip(&mut all).for_each(|(sorter, of)| of.push(sorter));
         }
         Ok(all)

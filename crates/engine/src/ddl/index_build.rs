@@ -20,7 +20,7 @@
 
 use super::alteration::{Alteration, forget_options};
 use super::change::{self, Change};
-use super::gather::Gathering;
+use super::gather::{Gathered, Gathering};
 use super::load::{Others, load_all};
 use super::log::{self, Entry};
 use super::sort::Sorter;
@@ -67,6 +67,11 @@ pub(crate) struct IndexBuild {
     reader: Trx,
     /// An interruption of this one, or of the reader, ends the build.
     watched: TrxRef,
+}
+
+/// First bytes of values off the page: nothing that is sorted.
+impl<'c> Gathered<'c> for Vec<Vec<u8>> {
+    fn hand_over(&mut self, _sorters: &mut [Sorter<'c>], _is_end: bool) {}
 }
 
 /// Begins to build indexes. Nobody else uses the table, and the transaction has it locked. `online`: others will use it until
@@ -268,7 +273,6 @@ impl IndexBuild {
         let indexes = &self.indexes;
         gathering.gather(
             &mut self.reader,
-            // First bytes of values off the page.
             || vec![Vec::new(); wanted.len()],
             |sorters, long, row| take(core, &table, (indexes, &wanted), row, long, sorters),
         )
