@@ -41,7 +41,7 @@ pub use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::ilist::Postings;
 pub use vaquita_fts::parser;
 pub use vaquita_fts::query::SyntaxError;
-pub use vaquita_fts::search::{Match, Mode, SearchError, best_first};
+pub use vaquita_fts::search::{BestFirst, Match, Mode, SearchError, best_first};
 pub use vaquita_fts::stopwords::DEFAULT as DEFAULT_STOPWORDS;
 
 use crate::core::Core;

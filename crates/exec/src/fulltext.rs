@@ -1,13 +1,12 @@
 //! Full-text searches of a statement. Each runs once in an execution: what it has found is kept, by document.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use vaquita_catalog::{TableInfo, error};
 use vaquita_engine::MdlMode;
-use vaquita_engine::fulltext::{FullTextReader, Mode, SearchError, best_first};
+use vaquita_engine::fulltext::{BestFirst, FullTextReader, Match, Mode, SearchError};
 use vaquita_engine::table::FullTextIndex;
-use vaquita_expr::{EvalCx, FoundDocuments, FullText};
+use vaquita_expr::{EvalCx, FoundDocuments, FullText, InOrder};
 use vaquita_types::{SqlError, SqlResult};
 
 /// An index, and how it is searched.
@@ -38,10 +37,19 @@ pub(crate) fn searchable(info: Arc<TableInfo>, index: Arc<FullTextIndex>, mode: 
 #[derive(Debug, Default)]
 struct Answer {
     query: Vec<u8>,
-    ranks: HashMap<u64, f32>,
-    best_first: Arc<[u64]>,
+    /// By number.
+    matches: Vec<Match>,
+    /// Sorted as far as somebody asked.
+    order: Mutex<Option<BestFirst>>,
     above: usize,
     all_seen: bool,
+}
+
+impl InOrder for Answer {
+    fn at(&self, place: usize) -> Option<u64> {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        order.get_or_insert_with(|| BestFirst::new(&self.matches)).at(place).map(|doc| doc.0)
+    }
 }
 
 impl Searchable {
@@ -86,15 +94,14 @@ impl Searchable {
         })?;
         // A rank of nothing is no match.
         found.retain(|found| found.rank != 0.0);
-        best_first(&mut found);
         let settled = reader.settled();
         drop(reader);
         Ok(Answer {
             all_seen: session.statement().sees_found(settled),
             query: query.to_vec(),
-            ranks: found.iter().map(|found| (found.doc.0, found.rank)).collect(),
             above: found.iter().filter(|found| found.rank > 0.0).count(),
-            best_first: found.iter().map(|found| found.doc.0).collect(),
+            matches: found,
+            order: Mutex::default(),
         })
     }
 }
@@ -106,12 +113,13 @@ impl FullText for Searchable {
 
     fn rank(&self, cx: &mut EvalCx<'_>, query: &[u8], document: u64) -> SqlResult<f64> {
         let answer = self.answer(cx, query)?;
-        Ok(answer.ranks.get(&document).copied().map_or(0.0, f64::from))
+        let place = answer.matches.binary_search_by_key(&document, |found| found.doc.0);
+        Ok(place.map_or(0.0, |place| f64::from(answer.matches[place].rank)))
     }
 
     fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments> {
         let answer = self.answer(cx, query)?;
-        let documents = answer.best_first.clone();
-        Ok(FoundDocuments { documents, above: answer.above, all_seen: answer.all_seen })
+        let (count, above, all_seen) = (answer.matches.len(), answer.above, answer.all_seen);
+        Ok(FoundDocuments { documents: answer, count, above, all_seen })
     }
 }

@@ -68,7 +68,7 @@ pub use functions::new_uuid;
 pub use literal::literal;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};
 pub use print::{with_names, with_values};
-pub use query::{CompiledSubquery, Conversion, FoundDocuments, FullText, Subquery, TakeRow};
+pub use query::{CompiledSubquery, Conversion, FoundDocuments, FullText, InOrder, Subquery, TakeRow};
 pub use row::{ColumnMap, Row, TableRow};
 pub use scope::{CompileCx, Resolved, ResolvedColumn, Scope};
 pub use selected::{Seen, selected, stored};

@@ -70,11 +70,32 @@ pub trait FullText: Debug + Send + Sync {
     fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments>;
 }
 
+/// Documents in the order of their ranks.
+pub trait InOrder: Debug + Send + Sync {
+    /// The document at a place of the order, which begins with 0, the best one.
+    fn at(&self, place: usize) -> Option<u64>;
+}
+
+/// No documents.
+impl InOrder for () {
+    fn at(&self, _place: usize) -> Option<u64> {
+        None
+    }
+}
+
+impl Default for FoundDocuments {
+    fn default() -> FoundDocuments {
+        FoundDocuments { documents: Arc::new(()), count: 0, above: 0, all_seen: false }
+    }
+}
+
 /// What a full-text search has found.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct FoundDocuments {
     /// The best first.
-    pub documents: Arc<[u64]>,
+    pub documents: Arc<dyn InOrder>,
+    /// How many they are.
+    pub count: usize,
     /// How many of them, the first ones, have a rank above 0.
     pub above: usize,
     /// The rows of all of them are to be seen by the statement: none has to be looked at for that.

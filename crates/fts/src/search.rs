@@ -9,6 +9,7 @@
 
 mod evaluate;
 mod found;
+mod order;
 mod phrase;
 mod words;
 
@@ -19,6 +20,7 @@ use crate::analyzer::Analyzer;
 use crate::query::{self, Part, Sign, SyntaxError};
 
 use evaluate::Evaluation;
+pub use order::BestFirst;
 
 /// The texts of a document's indexed columns, `None` for NULL.
 pub type Columns = Vec<Option<Vec<u8>>>;
@@ -33,6 +35,11 @@ pub trait Index {
 
     /// How many documents there are, as well as it is known: ranks depend on it.
     fn documents(&self) -> u64;
+
+    /// Whether there can be documents that are deleted.
+    fn has_deleted(&self) -> bool {
+        true
+    }
 
     /// Whether a document is in lists only because nobody has removed it yet.
     fn is_deleted(&self, doc: DocId) -> bool {

@@ -112,7 +112,60 @@ impl Texts {
     }
 }
 
-/// Gives `each` the documents of a table from a number on, or one, as far as they are committed, until it says no.
+/// Reads documents of a table by their numbers.
+#[derive(Debug)]
+pub(super) struct DocumentReader {
+    table: Arc<Table>,
+    cursor: Cursor,
+    texts: Texts,
+}
+
+impl DocumentReader {
+    /// `None`: the table's documents have no numbers.
+    ///
+    /// # Errors
+    /// Those of opening cursors.
+    pub(super) fn open(table: &Arc<Table>) -> Result<Option<DocumentReader>> {
+        let Some(ids) = &table.doc_ids else { return Ok(None) };
+        let mut columns: Vec<_> = table.fulltext.iter().flat_map(|index| index.columns.clone()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let mut wanted = vec![ids.column];
+        wanted.extend(&columns);
+        let texts = Texts { texts: vec![None; columns.len()], columns };
+        let cursor = Cursor::open(table.clone(), &ReadOptions::by_index(ids.index).columns(wanted))?;
+        Ok(Some(DocumentReader { table: table.clone(), cursor, texts }))
+    }
+
+    /// Gives `each` the documents from a number on, or one, as far as they are committed, until it says no.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(super) fn read(
+        &mut self,
+        reading: &mut Reading<'_>,
+        from: DocId,
+        seek: Seek,
+        each: &mut dyn FnMut(DocId, &Texts) -> bool,
+    ) -> Result<()> {
+        let DocumentReader { table, cursor, texts } = self;
+        cursor.seek(&[Some(&super::doc_id_key(from.0))], seek)?;
+        while let Some(row) = cursor.next(reading.core, &mut reading.trx)? {
+            let doc = auxiliary::doc_id(table, row.column(0))?;
+            for (at, text) in texts.texts.iter_mut().enumerate() {
+                let mut bytes = text.take().unwrap_or_default();
+                bytes.clear();
+                *text = row.read_column(at + 1, &mut bytes)?.then_some(bytes);
+            }
+            if !each(doc, texts) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same of a table that is read once.
 ///
 /// # Errors
 /// Those of reading.
@@ -123,25 +176,8 @@ pub(super) fn read_documents(
     seek: Seek,
     each: &mut dyn FnMut(DocId, &Texts) -> bool,
 ) -> Result<()> {
-    let Some(ids) = &table.doc_ids else { return Ok(()) };
-    let mut columns: Vec<_> = table.fulltext.iter().flat_map(|index| index.columns.clone()).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    let mut wanted = vec![ids.column];
-    wanted.extend(&columns);
-    let mut texts = Texts { texts: vec![None; columns.len()], columns };
-    let mut cursor = Cursor::open(table.clone(), &ReadOptions::by_index(ids.index).columns(wanted))?;
-    cursor.seek(&[Some(&super::doc_id_key(from.0))], seek)?;
-    while let Some(row) = cursor.next(reading.core, &mut reading.trx)? {
-        let doc = auxiliary::doc_id(table, row.column(0))?;
-        for (at, text) in texts.texts.iter_mut().enumerate() {
-            let mut bytes = text.take().unwrap_or_default();
-            bytes.clear();
-            *text = row.read_column(at + 1, &mut bytes)?.then_some(bytes);
-        }
-        if !each(doc, &texts) {
-            break;
-        }
+    match DocumentReader::open(table)? {
+        Some(mut documents) => documents.read(reading, from, seek, each),
+        None => Ok(()),
     }
-    Ok(())
 }

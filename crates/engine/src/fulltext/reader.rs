@@ -4,7 +4,7 @@
 //! are left out by whoever reads them.
 
 use super::auxiliary::{self, ILIST, Reading, WORD};
-use super::load::read_documents;
+use super::load::DocumentReader;
 use crate::core::Core;
 use crate::cursor::estimate::estimate_rows;
 use crate::cursor::{Cursor, ReadOptions, Seek};
@@ -26,6 +26,8 @@ use vaquita_fts::search::{Columns, Index, Match, Mode, SearchError, search};
 pub struct FullTextReader<'c> {
     core: &'c Core,
     reading: RefCell<Reading<'c>>,
+    /// Opened when a text is asked for.
+    texts: RefCell<Option<DocumentReader>>,
     table: Arc<Table>,
     index: Arc<FullTextIndex>,
     /// `INDEX_1` to `_6`.
@@ -35,6 +37,8 @@ pub struct FullTextReader<'c> {
     seen: WordsSeen,
     /// How many documents had gone when it began.
     deletions: u64,
+    /// Some are in the tables of deleted documents.
+    has_deleted: bool,
     documents: u64,
     /// Nobody was changing documents when it began.
     settled: Option<Settled>,
@@ -61,19 +65,21 @@ impl<'c> FullTextReader<'c> {
         // Under the mutex under which written lists are committed: the view sees those that are in no cache any more.
         let began = core.documents.with_settled(table, |loaded, settled| {
             let seen = documents::seen(loaded, index.id)?;
-            Some((Reading::begin(core), seen, loaded.deletions, settled))
+            Some((Reading::begin(core), seen, loaded.deletions, !loaded.deleted.is_empty(), settled))
         })?;
-        let (reading, seen, deletions, settled) =
+        let (reading, seen, deletions, has_deleted, settled) =
             began.ok_or_else(|| Error::TableChanged(table.name.clone()))?;
         Ok(FullTextReader {
             core,
             reading: RefCell::new(reading),
+            texts: RefCell::default(),
             table: table.clone(),
             index: index.clone(),
             words,
             of: core.documents.of(table.id),
             seen,
             deletions,
+            has_deleted,
             documents,
             settled,
             limit: core.live.search_limit.load(Ordering::Relaxed),
@@ -144,6 +150,10 @@ impl Index for FullTextReader<'_> {
         self.documents
     }
 
+    fn has_deleted(&self) -> bool {
+        self.has_deleted
+    }
+
     fn is_deleted(&self, doc: DocId) -> bool {
         self.of.is_deleted(doc, self.deletions)
     }
@@ -190,7 +200,12 @@ impl Index for FullTextReader<'_> {
     fn columns(&self, doc: DocId) -> Result<Option<Columns>> {
         let mut found = None;
         let mut reading = self.reading.borrow_mut();
-        read_documents(&mut reading, &self.table, doc, Seek::Equal, &mut |_, texts| {
+        let mut texts = self.texts.borrow_mut();
+        if texts.is_none() {
+            *texts = DocumentReader::open(&self.table)?;
+        }
+        let Some(texts) = &mut *texts else { return Ok(None) };
+        texts.read(&mut reading, doc, Seek::Equal, &mut |_, texts| {
             let columns = self.index.columns.iter().map(|column| texts.of(*column).map(<[u8]>::to_vec));
             found = Some(columns.collect());
             false

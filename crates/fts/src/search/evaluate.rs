@@ -12,8 +12,6 @@
 //! document that has it. A document found before keeps its own adjustment
 //! when a group finds it again, but for a group with `+`, which adds its.
 
-use std::collections::btree_map::Entry;
-
 use super::found::{Found, Hit};
 use super::words::AskedWords;
 use super::{Index, Match, Mode, phrase};
@@ -148,7 +146,7 @@ impl<'a, I: Index> Evaluation<'a, I> {
 
     fn apply(&self, group: &mut Group<'_>, sign: Sign, hits: Found) -> Result<(), I::Error> {
         group.apply(sign, hits);
-        self.index.holds(self.entries, group.found.0.len())
+        self.index.holds(self.entries, group.found.len())
     }
 
     /// A word takes effect, unless it cannot have one: then it is not asked for, and its documents count once less.
@@ -167,10 +165,9 @@ impl<'a, I: Index> Evaluation<'a, I> {
     }
 
     fn word(&mut self, word: &[u8], is_prefix: bool) -> Result<Found, I::Error> {
-        let (number, documents) = self.words.ask(self.index, word, is_prefix)?;
-        self.entries += documents.len() as u64;
-        let same = documents.chunk_by(|a, b| a == b);
-        Ok(Found(same.map(|docs| (docs[0], Hit::of(number, docs.len()))).collect()))
+        let (found, entries) = self.words.ask(self.index, word, is_prefix)?;
+        self.entries += entries as u64;
+        Ok(found)
     }
 
     fn phrase(&mut self, text: &[u8], within: Option<u64>) -> Result<Found, I::Error> {
@@ -188,9 +185,10 @@ impl<'a, I: Index> Evaluation<'a, I> {
         };
         if tested > 1 {
             let mut error = None;
-            found.0.retain(|&doc, _| {
+            let phrase = phrase::Phrase::new(self.index.analyzer(), &words);
+            found.retain(|doc| {
                 error.is_none()
-                    && self.has_phrase(doc, &words, within).unwrap_or_else(|e| {
+                    && self.has_phrase(doc, &phrase, &words, within).unwrap_or_else(|e| {
                         error = Some(e);
                         false
                     })
@@ -203,13 +201,14 @@ impl<'a, I: Index> Evaluation<'a, I> {
     fn has_phrase(
         &self,
         doc: DocId,
+        phrase: &phrase::Phrase<'_>,
         words: &[crate::analyzer::Word],
         within: Option<u64>,
     ) -> Result<bool, I::Error> {
         let Some(columns) = self.index.columns(doc)? else { return Ok(false) };
         let analyzer = self.index.analyzer();
         Ok(match within {
-            None => phrase::is_in(analyzer, &columns, words),
+            None => phrase.is_in(&columns),
             Some(within) => phrase::is_near(analyzer, &columns, words, within),
         })
     }
@@ -217,12 +216,13 @@ impl<'a, I: Index> Evaluation<'a, I> {
     /// What was found, with ranks.
     pub(super) fn ranked(&self, found: &Found) -> Vec<Match> {
         let rarities = self.words.rarities(self.index.documents());
-        let rank = |doc, hit: &Hit| {
-            hit.words.words().fold(f32::from(hit.adjustment), |rank, word| {
-                rank + rank::weight(self.words.times(word, doc), rarities[word])
-            })
+        let mut times = self.words.times();
+        let rank = |(doc, hit): (DocId, &Hit)| {
+            let mut rank = f32::from(hit.adjustment);
+            hit.words.each(|word| rank += rank::weight(times.of(word, doc), rarities[word]));
+            Match { doc, rank }
         };
-        found.0.iter().map(|(&doc, hit)| Match { doc, rank: rank(doc, hit) }).collect()
+        found.iter().map(rank).collect()
     }
 }
 
@@ -240,16 +240,15 @@ impl Group<'_> {
     /// A part takes effect.
     fn apply(&mut self, sign: Sign, hits: Found) {
         match sign {
-            Sign::Excluded => self.found.0.retain(|doc, _| !hits.0.contains_key(doc)),
+            Sign::Excluded => self.found.retain_beside(&hits, |_, excluded| excluded.is_none()),
             Sign::Required => self.require(hits),
-            Sign::Against => {
-                for (doc, hit) in &hits.0 {
-                    if let Some(before) = self.found.0.get_mut(doc) {
-                        before.words.add(&hit.words);
-                        before.adjust(-hit.weight);
-                    }
+            Sign::Against => self.found.retain_beside(&hits, |before, hit| {
+                if let Some(hit) = hit {
+                    before.words.add(&hit.words);
+                    before.adjust(-hit.weight);
                 }
-            }
+                true
+            }),
             Sign::Optional => self.add(hits, 0),
             Sign::More => self.add(hits, 1),
             Sign::Less => self.add(hits, -1),
@@ -257,35 +256,25 @@ impl Group<'_> {
     }
 
     fn add(&mut self, hits: Found, adjustment: i8) {
-        for (doc, hit) in hits.0 {
-            let by = adjustment * hit.weight;
-            match self.found.0.entry(doc) {
-                Entry::Occupied(mut before) => {
-                    before.get_mut().words.add(&hit.words);
-                    before.get_mut().adjust(by);
-                }
-                Entry::Vacant(place) => {
-                    let hit = place.insert(hit);
-                    hit.adjust(by);
-                    hit.weight = 1;
-                }
-            }
-        }
+        let both = |before: &mut Hit, hit: &Hit| {
+            before.words.add(&hit.words);
+            before.adjust(adjustment * hit.weight);
+        };
+        self.found.add(hits, both, |hit| {
+            hit.adjust(adjustment * hit.weight);
+            hit.weight = 1;
+        });
     }
 
     fn require(&mut self, mut hits: Found) {
         let is_first = !std::mem::replace(&mut self.has_required, true);
-        hits.0.retain(|doc, hit| match self.found.0.remove(doc) {
-            Some(before) => {
+        hits.retain_beside(&self.found, |hit, before| {
+            hit.weight = 1;
+            if let Some(before) = before {
                 hit.words.add(&before.words);
                 hit.adjust(before.adjustment);
-                hit.weight = 1;
-                true
             }
-            None => {
-                hit.weight = 1;
-                is_first
-            }
+            is_first || before.is_some()
         });
         self.found = hits;
     }

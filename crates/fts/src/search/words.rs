@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Index;
+use super::found::{Found, Hit, seek};
 use crate::{DocId, rank};
 
 /// A word of a query, however often it comes. `apple` and `apple*` are one word.
@@ -29,14 +30,13 @@ impl AskedWords {
         AskedWords { is_only, ..AskedWords::default() }
     }
 
-    /// Asks the index for a word, or for all with a prefix: its number, and the documents in ascending order, each as often as it
-    /// has such words.
+    /// Asks the index for a word, or for all with a prefix: what is found, and how many entries of lists that are.
     pub(super) fn ask<I: Index>(
         &mut self,
         index: &I,
         text: &[u8],
         is_prefix: bool,
-    ) -> Result<(usize, Vec<DocId>), I::Error> {
+    ) -> Result<(Found, usize), I::Error> {
         let mut times = Vec::new();
         let mut each = |doc, count| times.push((doc, count));
         match is_prefix {
@@ -47,11 +47,17 @@ impl AskedWords {
         let word = &mut self.words[number];
         // Deleted documents make a word less rare, unless it is all that is asked for.
         let all = times.len();
-        times.retain(|&(doc, _)| !index.is_deleted(doc));
-        word.documents += if self.is_only { times.len() } else { all } as u64;
+        if index.has_deleted() {
+            times.retain(|&(doc, _)| !index.is_deleted(doc));
+        }
+        let entries = times.len();
+        word.documents += if self.is_only { entries } else { all } as u64;
+        if !times.is_sorted_by(|a, b| a.0 < b.0) {
+            times.sort_by_key(|&(doc, _)| doc);
+        }
+        let same = times.chunk_by(|a, b| a.0 == b.0);
+        let found = Found::new(same.map(|same| (same[0].0, Hit::of(number, same.len()))).collect());
         // Of several words with the prefix the first one counts.
-        times.sort_by_key(|&(doc, _)| doc);
-        let documents = times.iter().map(|&(doc, _)| doc).collect();
         times.dedup_by_key(|&mut (doc, _)| doc);
         if word.times.is_empty() {
             word.times = times;
@@ -60,7 +66,7 @@ impl AskedWords {
             word.times.sort_by_key(|&(doc, _)| doc);
             word.times.dedup_by_key(|&mut (doc, _)| doc);
         }
-        Ok((number, documents))
+        Ok((found, entries))
     }
 
     pub(super) fn has(&self, key: &[u8]) -> bool {
@@ -72,10 +78,9 @@ impl AskedWords {
         self.words.iter().map(|word| rank::rarity(documents, word.documents)).collect()
     }
 
-    /// How often a document has a word.
-    pub(super) fn times(&self, word: usize, doc: DocId) -> u32 {
-        let times = &self.words[word].times;
-        times.binary_search_by_key(&doc, |&(doc, _)| doc).map_or(0, |at| times[at].1)
+    /// How often documents have words, asked in ascending order of the documents.
+    pub(super) fn times(&self) -> Times<'_> {
+        Times { words: &self.words, places: vec![0; self.words.len()] }
     }
 
     fn number(&mut self, key: Box<[u8]>) -> usize {
@@ -86,5 +91,22 @@ impl AskedWords {
         self.by_key.insert(key, number);
         self.words.push(AskedWord { times: Vec::new(), documents: 0 });
         number
+    }
+}
+
+/// A way through the documents of all words at once.
+pub(super) struct Times<'a> {
+    words: &'a [AskedWord],
+    /// Where it is in each.
+    places: Vec<usize>,
+}
+
+impl Times<'_> {
+    /// How often a document has a word.
+    pub(super) fn of(&mut self, word: usize, doc: DocId) -> u32 {
+        let times = &self.words[word].times;
+        let place = &mut self.places[word];
+        *place = seek(times, *place, doc, |there| there.0);
+        times.get(*place).filter(|there| there.0 == doc).map_or(0, |there| there.1)
     }
 }

@@ -5,7 +5,7 @@ use super::{At, Consumer, Exec, Flow, Reader, lock_of, open_cursor};
 use std::sync::Arc;
 use vaquita_catalog::{TableInfo, error};
 use vaquita_engine::{ReadLock, Seek};
-use vaquita_expr::{EvalCx, Expr, Row};
+use vaquita_expr::{EvalCx, Expr, InOrder, Row};
 use vaquita_plan::{BlockPlan, Path, Read};
 use vaquita_types::{SqlResult, Value};
 
@@ -30,9 +30,9 @@ impl Exec<'_> {
             && !then_others
             && lock_of(read, cx) == ReadLock::None
         {
-            return self.found_alone(read, column, &found.documents, at, cx, row, next);
+            return self.found_alone(read, column, &*found.documents, at, cx, row, next);
         }
-        for (n, &document) in found.documents.iter().enumerate() {
+        for (n, document) in in_order(&*found.documents) {
             if then_others
                 && n == found.above
                 && self.others(read, info, (index, matching), reader, at, cx, row, next)? == Flow::Stop
@@ -48,7 +48,7 @@ impl Exec<'_> {
                 return Ok(Flow::Stop);
             }
         }
-        match then_others && found.above == found.documents.len() {
+        match then_others && found.above == found.count {
             true => self.others(read, info, (index, matching), reader, at, cx, row, next),
             false => Ok(Flow::Go),
         }
@@ -79,14 +79,14 @@ impl Exec<'_> {
         &mut self,
         read: &Read,
         column: usize,
-        documents: &[u64],
+        documents: &dyn InOrder,
         at: &At<'_>,
         cx: &mut EvalCx<'_>,
         row: &Row<'_>,
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
         let mut values = vec![Value::Null; read.width];
-        for (n, &document) in documents.iter().enumerate() {
+        for (n, document) in in_order(documents) {
             if n % 64 == 0 {
                 cx.state.poll()?;
             }
@@ -97,6 +97,11 @@ impl Exec<'_> {
         }
         Ok(Flow::Go)
     }
+}
+
+/// Documents with their places, the best first.
+fn in_order(documents: &dyn InOrder) -> impl Iterator<Item = (usize, u64)> {
+    (0..).map_while(|place| documents.at(place).map(|document| (place, document)))
 }
 
 /// Leaves out what a full-text search finds.
@@ -136,5 +141,5 @@ pub(in crate::query) fn count_found(
         return Ok(None);
     }
     let found = matching.documents(cx, row)?;
-    Ok(found.all_seen.then_some(found.documents.len() as u64))
+    Ok(found.all_seen.then_some(found.count as u64))
 }
