@@ -115,7 +115,7 @@ impl<'t> BulkBuilder<'t> {
     /// If the tuple does not have the fields of the index.
     pub fn push(&mut self, tuple: &Tuple<'_>) -> Result<()> {
         self.check_order(tuple)?;
-        let stored = self.tree.store(self.storage, tuple)?;
+        let stored = self.tree.store_in(self.storage, tuple, self.room())?;
         self.append(0, &stored.record)?;
         self.records += 1;
         Ok(())
@@ -197,7 +197,9 @@ impl<'t> BulkBuilder<'t> {
         self.without_log = Some(without_log);
         let mut mtr = self.storage.begin()?;
         mtr.keep_before_images();
-        fsp::reserve_free_extents(&mut mtr, self.tree.space, 1, Reservation::Normal)?;
+        if let Some(room) = self.room() {
+            fsp::reserve_free_extents(&mut mtr, self.tree.space, 1, room)?;
+        }
         let at = &mut self.levels[level];
         let page_no = match at.page_no {
             Some(page_no) => page_no,
@@ -232,6 +234,12 @@ impl<'t> BulkBuilder<'t> {
             self.levels[level] = self.start_page(level, page_no, Some(next));
         }
         self.append(level + 1, &ptr)
+    }
+
+    /// What is to be left in the space while pages are taken. Nothing in a table's own file: a page that is not to be had ends the build, which
+    /// has changed nothing by then, and whoever changes rows later makes room again.
+    fn room(&self) -> Option<Reservation> {
+        matches!(self.tree.space, SpaceId::SYSTEM | SpaceId::TEMPORARY).then_some(Reservation::Normal)
     }
 
     /// Closes the record list of the page of a level.

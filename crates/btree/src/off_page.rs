@@ -45,6 +45,8 @@ use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_storage::fsp::{self, Direction, Reservation};
 use vaquita_storage::{Mtr, PageRef, Storage};
 
+/// What is left in the space for others when a value is written.
+const ROOM: Option<Reservation> = Some(Reservation::Normal);
 /// Offset of the number of bytes on a page of a value.
 const PART_LEN: usize = fil::BODY;
 /// Offset of the next page's number.
@@ -137,6 +139,16 @@ impl Tree {
     /// # Panics
     /// If the tuple does not have the fields of the index.
     pub fn store(&self, storage: &Storage, tuple: &Tuple<'_>) -> Result<Stored> {
+        self.store_in(storage, tuple, ROOM)
+    }
+
+    /// The same; `room` is what is to be left in the space for others, if anything.
+    pub(crate) fn store_in(
+        &self,
+        storage: &Storage,
+        tuple: &Tuple<'_>,
+        room: Option<Reservation>,
+    ) -> Result<Stored> {
         let moved = choose(&self.index, tuple)?;
         let mut stored = Stored { record: RecBuf::new(), chains: Vec::with_capacity(moved.len()) };
         if moved.is_empty() {
@@ -148,7 +160,7 @@ impl Tree {
         for &i in &moved {
             let data = tuple.fields()[i].data.expect("NULL does not move");
             let (local, rest) = data.split_at(prefix);
-            match self.write_chain(storage, rest) {
+            match self.write_chain_in(storage, rest, room) {
                 Ok(chain) => {
                     locals.push([local, &chain.to_bytes()].concat());
                     stored.chains.push(chain);
@@ -228,7 +240,7 @@ impl Tree {
         let mut mtr = storage.begin()?;
         mtr.keep_before_images();
         let Some((leaf, at)) = self.reference_at(&mut mtr, key, field, &is_it)? else { return Ok(false) };
-        let page = self.create_part(&mut mtr, self.root, first)?;
+        let page = self.create_part(&mut mtr, self.root, first, ROOM)?;
         let mut last = mtr.id(page).page_no;
         let chain = ExternRef {
             space: self.space,
@@ -244,7 +256,7 @@ impl Tree {
             return Ok(true);
         }
         for part in others.chunks(capacity) {
-            last = self.append_part(storage, Some(last), part)?;
+            last = self.append_part(storage, Some(last), part, ROOM)?;
         }
         let mut mtr = storage.begin()?;
         let Some((leaf, at)) = self.reference_at(&mut mtr, key, field, &is_it)? else { return Ok(false) };
@@ -289,6 +301,15 @@ impl Tree {
     /// # Panics
     /// If the value is empty or longer than 4 GiB.
     pub fn write_chain(&self, storage: &Storage, value: &[u8]) -> Result<ExternRef> {
+        self.write_chain_in(storage, value, ROOM)
+    }
+
+    fn write_chain_in(
+        &self,
+        storage: &Storage,
+        value: &[u8],
+        room: Option<Reservation>,
+    ) -> Result<ExternRef> {
         let len = u32::try_from(value.len()).expect("lengths of values have 32 bits");
         assert!(len > 0, "an empty value stays in its record");
         let capacity = page_capacity(storage.pool().page_len());
@@ -302,7 +323,7 @@ impl Tree {
         };
         let mut last = None;
         for part in value.chunks(capacity) {
-            match self.append_part(storage, last, part) {
+            match self.append_part(storage, last, part, room) {
                 Ok(page) => {
                     if last.is_none() {
                         chain.page_no = page;
@@ -321,7 +342,13 @@ impl Tree {
     }
 
     /// Writes one page of a chain and links it behind `last`.
-    fn append_part(&self, storage: &Storage, last: Option<PageNo>, part: &[u8]) -> Result<PageNo> {
+    fn append_part(
+        &self,
+        storage: &Storage,
+        last: Option<PageNo>,
+        part: &[u8],
+        room: Option<Reservation>,
+    ) -> Result<PageNo> {
         let mut mtr = storage.begin()?;
         mtr.keep_before_images();
         let before = match last {
@@ -329,7 +356,7 @@ impl Tree {
             None => None,
         };
         let hint = last.map_or(self.root, |last| PageNo(last.get() + 1));
-        let page = self.create_part(&mut mtr, hint, part)?;
+        let page = self.create_part(&mut mtr, hint, part, room)?;
         let page_no = mtr.id(page).page_no;
         if let Some(before) = before {
             mtr.write_u32(before, NEXT_PAGE, page_no.get());
@@ -339,10 +366,18 @@ impl Tree {
     }
 
     /// Makes a page with a part of a value.
-    fn create_part(&self, mtr: &mut Mtr<'_>, hint: PageNo, part: &[u8]) -> Result<PageRef> {
+    fn create_part(
+        &self,
+        mtr: &mut Mtr<'_>,
+        hint: PageNo,
+        part: &[u8],
+        room: Option<Reservation>,
+    ) -> Result<PageRef> {
         let capacity = page_capacity(mtr.storage().pool().page_len());
         debug_assert!((1..=capacity).contains(&part.len()), "a part of {} bytes", part.len());
-        fsp::reserve_free_extents(mtr, self.space, 1, Reservation::Normal)?;
+        if let Some(room) = room {
+            fsp::reserve_free_extents(mtr, self.space, 1, room)?;
+        }
         let page = fsp::create_page(mtr, self.leaf_segment, hint, Direction::None)?;
         mtr.write_u16(page, fil::TYPE, PageType::Blob.as_u16());
         ops::set_prev(mtr, page, PageNo::NULL);
