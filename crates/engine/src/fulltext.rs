@@ -37,11 +37,12 @@ pub(crate) use load::load;
 pub use reader::FullTextReader;
 pub(crate) use sync::write_all;
 pub use vaquita_fts::DocId;
-pub use vaquita_fts::analyzer::{SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
+pub use vaquita_fts::analyzer::{Analyzer, SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::ilist::Postings;
 pub use vaquita_fts::parser;
 pub use vaquita_fts::query::SyntaxError;
 pub use vaquita_fts::search::{BestFirst, Match, Mode, SearchError, best_first};
+pub use vaquita_fts::snippet;
 pub use vaquita_fts::stopwords::DEFAULT as DEFAULT_STOPWORDS;
 
 use crate::core::Core;
@@ -49,7 +50,6 @@ use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
 use std::sync::Arc;
 use vaquita_format::collation::Collation;
-use vaquita_fts::analyzer::Analyzer;
 
 /// Writes the words that are in memory only, and removes deleted documents from the lists of at most so many words
 /// (`ft_num_word_optimize`): what OPTIMIZE TABLE does under `optimize_fulltext_only`. Whether all are removed. The caller has a

@@ -3,6 +3,60 @@
 use std::collections::HashSet;
 
 use crate::analyzer::Analyzer;
+use crate::query::{self, Part, Sign};
+
+/// What is looked for in a text.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Keys of words.
+    words: HashSet<Box<[u8]>>,
+    prefixes: Vec<Vec<u8>>,
+}
+
+impl Wanted {
+    /// These words.
+    pub fn of_words<'w>(analyzer: &Analyzer, words: impl IntoIterator<Item = &'w [u8]>) -> Wanted {
+        Wanted { words: words.into_iter().map(|word| analyzer.key(word)).collect(), prefixes: Vec::new() }
+    }
+
+    /// What a query in boolean mode finds texts by: its terms and the words of its phrases, as far as they are indexed, but not what
+    /// it excludes. All words of what is no such query.
+    pub fn of_query(analyzer: &Analyzer, text: &[u8]) -> Wanted {
+        let parts = query::parse_boolean(text).unwrap_or_else(|_| query::parse_natural(text));
+        let mut wanted = Wanted::default();
+        wanted.add(analyzer, &parts);
+        wanted
+    }
+
+    fn add(&mut self, analyzer: &Analyzer, parts: &[Part]) {
+        for part in parts.iter().filter(|part| part.sign() != Sign::Excluded) {
+            let (text, is_prefix) = match part {
+                Part::Term { text, is_prefix, .. } => (text, *is_prefix),
+                Part::Phrase { text, .. } => (text, false),
+                Part::Group { parts, .. } => {
+                    self.add(analyzer, parts);
+                    continue;
+                }
+            };
+            let mut words = Vec::new();
+            analyzer.words(text, |word| words.push(word));
+            let prefix = if is_prefix { words.pop() } else { None };
+            self.prefixes.extend(prefix.map(|word| word.text));
+            let indexed = words.iter().filter(|word| word.is_indexed);
+            self.words.extend(indexed.map(|word| analyzer.key(&word.text)));
+        }
+    }
+
+    /// What of it a word is: the word, or what it begins with.
+    fn hit(&self, analyzer: &Analyzer, word: &[u8]) -> Option<Box<[u8]>> {
+        let key = analyzer.key(word);
+        if self.words.contains(&key) {
+            return Some(key);
+        }
+        let prefix = self.prefixes.iter().find(|prefix| analyzer.has_prefix(word, prefix));
+        prefix.map(|prefix| analyzer.key(prefix))
+    }
+}
 
 /// What a snippet looks like.
 #[derive(Debug, Clone)]
@@ -33,20 +87,13 @@ struct Place {
 
 /// The piece of `text` with the most different words of those wanted, the first one of those that have as many; hits marked. The
 /// text is not escaped for any other use.
-pub fn snippet<'w>(
-    analyzer: &Analyzer,
-    text: &[u8],
-    wanted: impl IntoIterator<Item = &'w [u8]>,
-    style: &Style<'_>,
-) -> Vec<u8> {
-    let wanted: HashSet<Box<[u8]>> = wanted.into_iter().map(|word| analyzer.key(word)).collect();
+pub fn snippet(analyzer: &Analyzer, text: &[u8], wanted: &Wanted, style: &Style<'_>) -> Vec<u8> {
     // Words with their places, and which wanted word each is. The end of a word is its start and its bytes in the text: parsers
     // may change what a word reads, so the end is where the next character that is no word begins, at most.
     let mut words = Vec::new();
     analyzer.words(text, |word| {
-        let key = analyzer.key(&word.text);
         let end = word_end(analyzer, text, word.offset);
-        words.push(Place { offset: word.offset, end, hit: wanted.contains(&key).then_some(key) });
+        words.push(Place { offset: word.offset, end, hit: wanted.hit(analyzer, &word.text) });
     });
     let (from, to) = best_window(&words, style.words_max.max(1));
     let Some(window) = words.get(from..to).filter(|window| !window.is_empty()) else { return Vec::new() };
@@ -133,8 +180,25 @@ mod tests {
 
     fn shown(text: &str, wanted: &[&str], words_max: usize) -> String {
         let style = Style { open: b"[", close: b"]", gap: b"...", words_max };
-        let wanted = wanted.iter().map(|word| word.as_bytes());
-        String::from_utf8(snippet(&analyzer(), text.as_bytes(), wanted, &style)).expect("UTF-8")
+        let wanted = Wanted::of_words(&analyzer(), wanted.iter().map(|word| word.as_bytes()));
+        String::from_utf8(snippet(&analyzer(), text.as_bytes(), &wanted, &style)).expect("UTF-8")
+    }
+
+    #[test]
+    fn what_a_query_finds_texts_by() {
+        let style = Style { open: b"[", close: b"]", gap: b"...", words_max: 20 };
+        for (query, shown) in [
+            ("+pear -apple", "An apple, the [pear] and pearls of PEAR trees".replace("PEAR", "[PEAR]")),
+            ("pear* the", "An apple, the [pear] and [pearls] of [PEAR] trees".to_owned()),
+            ("(apple \"the pearls\") >trees", "An [apple], the pear and [pearls] of PEAR [trees]".to_owned()),
+            ("apple (", "An [apple], the pear and pearls of PEAR trees".to_owned()),
+            ("", "An apple, the pear and pearls of PEAR trees".to_owned()),
+        ] {
+            let text = b"An apple, the pear and pearls of PEAR trees";
+            let wanted = Wanted::of_query(&analyzer(), query.as_bytes());
+            let found = snippet(&analyzer(), text, &wanted, &style);
+            assert_eq!(String::from_utf8(found).expect("UTF-8"), shown, "{query}");
+        }
     }
 
     #[test]
@@ -161,7 +225,8 @@ mod tests {
         let analyzer = analyzer().with_parser(Box::new(Ngrams::new(Charset::UTF8MB4, 2)));
         let text = "東京都の天気";
         let style = Style { open: b"[", close: b"]", gap: b"...", words_max: 9 };
-        let found = snippet(&analyzer, text.as_bytes(), ["天気".as_bytes()], &style);
+        let wanted = Wanted::of_words(&analyzer, ["天気".as_bytes()]);
+        let found = snippet(&analyzer, text.as_bytes(), &wanted, &style);
         assert_eq!(String::from_utf8(found).expect("UTF-8"), "東京都の[天気]");
     }
 
@@ -170,9 +235,9 @@ mod tests {
         #[test]
         fn a_snippet_is_a_piece_of_the_text(text in "[a-d .é日]{0,60}", words in 1usize..9) {
             let style = Style { open: b"", close: b"", gap: b"", words_max: words };
-            let wanted = ["a", "bb", "cd", "é"].map(str::as_bytes);
             let analyzer = analyzer().with_sizes(1..=84);
-            let found = snippet(&analyzer, text.as_bytes(), wanted, &style);
+            let wanted = Wanted::of_words(&analyzer, ["a", "bb", "cd", "é"].map(str::as_bytes));
+            let found = snippet(&analyzer, text.as_bytes(), &wanted, &style);
             let found = String::from_utf8(found).unwrap();
             prop_assert!(text.contains(&found), "{found:?} of {text:?}");
         }

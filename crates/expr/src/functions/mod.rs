@@ -19,6 +19,7 @@ mod math;
 mod net;
 mod passwords;
 mod regexp;
+mod snippet;
 pub(super) mod string;
 mod substring;
 mod uuid;
@@ -101,6 +102,7 @@ const FAMILIES: &[&[Function]] = &[
     locks::FUNCTIONS,
     net::FUNCTIONS,
     regexp::FUNCTIONS,
+    snippet::FUNCTIONS,
     uuid::FUNCTIONS,
     gtid::FUNCTIONS,
     file::FUNCTIONS,

@@ -1,0 +1,78 @@
+//! FTS_SNIPPET(): what it shows of a text, against a computation that looks at every piece.
+
+mod support;
+
+use std::collections::BTreeSet;
+use support::{open, root, run};
+use vaquita_base::Rng;
+
+const WORDS: [&str; 9] = ["apple", "pear", "plum", "fig", "nut", "the", "Apple", "pearl", "x"];
+
+/// The most different words of the query in so many words one after the other.
+fn most(text: &[&str], wanted: &[&str], len: usize) -> usize {
+    let hits = |piece: &[&str]| -> usize {
+        let found = piece.iter().map(|word| word.to_lowercase());
+        found.filter(|word| wanted.contains(&word.as_str())).collect::<BTreeSet<_>>().len()
+    };
+    text.windows(len.min(text.len())).map(hits).max().unwrap_or(0)
+}
+
+#[test]
+fn the_piece_with_the_most_words_is_shown_and_every_hit_is_marked() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(
+        &mut c,
+        "create database d; use d; create table t (id int primary key, a text, fulltext (a)) charset utf8mb4",
+    );
+    let mut rng = Rng::new(7);
+    for id in 0..60 {
+        let text: Vec<&str> = (0..1 + rng.below(30)).map(|_| WORDS[rng.below(9) as usize]).collect();
+        let wanted = ["apple", "fig"];
+        let len = 1 + rng.below(8) as usize;
+        run(&mut c, &format!("insert into t values ({id}, '{}')", text.join(" ")));
+        let shown = run(
+            &mut c,
+            &format!("select fts_snippet(a, '+fig apple -pear the', '[', ']', {len}) from t where id = {id}"),
+        );
+        let piece: Vec<&str> = shown.split(' ').filter(|word| !word.is_empty() && *word != "...").collect();
+        let bare: Vec<&str> = piece.iter().map(|word| word.trim_matches(['[', ']'])).collect();
+        assert!(piece.len() <= len, "{shown}");
+        assert!(text.windows(bare.len()).any(|words| words == bare), "{shown} is of {text:?}");
+        for word in &piece {
+            let is_wanted = wanted.contains(&word.trim_matches(['[', ']']).to_lowercase().as_str());
+            assert_eq!(word.starts_with('['), is_wanted, "{word} in {shown}");
+        }
+        let found: BTreeSet<String> =
+            piece.iter().filter(|word| word.starts_with('[')).map(|word| word.to_lowercase()).collect();
+        assert_eq!(found.len(), most(&text, &wanted, len), "{shown} is the best of {text:?}");
+    }
+}
+
+#[test]
+fn arguments() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let shown = [
+        ("'one two three'", "'two'", "", "one <b>two</b> three"),
+        ("'one two three'", "'tw*'", ", '', ''", "one two three"),
+        ("'one two three'", "'\"two three\"'", ", '<', '>', 2", " ... <two> <three>"),
+        ("'one two three'", "'+(two'", ", '<', '>', 1", " ... <two> ... "),
+        ("null", "'two'", "", "NULL"),
+        ("'one'", "null", "", "NULL"),
+        ("'one'", "'one'", ", null, 'x'", "NULL"),
+        ("'one'", "'one'", ", '', '', null", "NULL"),
+        ("''", "'one'", "", ""),
+    ];
+    for (text, query, more, wanted) in shown {
+        assert_eq!(
+            run(&mut c, &format!("select fts_snippet({text}, {query}{more})")),
+            wanted,
+            "{text} {query}{more}"
+        );
+    }
+    for (arguments, error) in [("'a'", "1582"), ("'a', 'b', 'c'", "1582"), ("_utf16'a', 'b'", "1235")] {
+        let refused = run(&mut c, &format!("select fts_snippet({arguments})"));
+        assert!(refused.contains(error), "{arguments}: {refused}");
+    }
+}
