@@ -44,6 +44,9 @@ pub use definition::{
     CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, Generated, KeyDefinition, KeyKind,
     KeyPart, TableOption, TableOptions,
 };
-pub use names::{check_database, engine_name, file_name, is_virtual_database, same_name, sql_name};
+pub use names::{
+    INFORMATION_SCHEMA, PERFORMANCE_SCHEMA, check_database, engine_name, file_name, is_for_everybody,
+    is_virtual_database, same_name, sql_name, virtual_database,
+};
 pub use object::{ObjectBody, Security};
 pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_table};

@@ -68,9 +68,25 @@ pub fn same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
 }
 
+/// The database whose tables everybody may read.
+pub const INFORMATION_SCHEMA: &str = "information_schema";
+
+/// The database of what sessions are at, whose tables are read by who may.
+pub const PERFORMANCE_SCHEMA: &str = "performance_schema";
+
 /// Whether a database has virtual tables only.
 pub fn is_virtual_database(name: &str) -> bool {
-    name.eq_ignore_ascii_case("information_schema")
+    virtual_database(name).is_some()
+}
+
+/// A database that has virtual tables only, as lists have its name.
+pub fn virtual_database(name: &str) -> Option<&'static str> {
+    [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA].into_iter().find(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether no privilege is asked for the tables of a database.
+pub fn is_for_everybody(database: &str) -> bool {
+    database.eq_ignore_ascii_case(INFORMATION_SCHEMA)
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ pub use crate::export::can_be_exported;
 pub use crate::mdl::MdlMode;
 pub use crate::online::Concurrency;
 pub use crate::options::Options;
-pub use crate::progress::{Progress, Stage};
+pub use crate::progress::{Progress, Sight, Stage};
 pub use crate::session::{Durability, InPlace, Look, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};
 pub use crate::waits::{SessionHandle, SessionWait};

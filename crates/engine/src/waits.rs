@@ -217,7 +217,7 @@ impl SessionHandle {
         self.trx.interrupt();
     }
 
-    /// How far the change of a definition is that it is at.
+    /// How far the long statement is that it is at.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }

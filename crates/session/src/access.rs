@@ -2,7 +2,7 @@
 
 use crate::privilege::{OF_PARENTS, Priv, Privileges, Wanted};
 use crate::state::SessionState;
-use vaquita_catalog::is_virtual_database;
+use vaquita_catalog::is_for_everybody;
 use vaquita_engine::Session;
 use vaquita_types::{SqlError, SqlResult};
 
@@ -134,7 +134,7 @@ impl SessionState {
         let known = (privileges.global | privileges.in_database(database)).any(one_of)
             || on_table().is_some_and(|has| has.any(one_of));
         // Without a database there is another error; who has been asked already wants nothing more.
-        let no_table = database.is_empty() || is_virtual_database(database);
+        let no_table = database.is_empty() || is_for_everybody(database);
         match known || no_table || one_of.is_none() || has_temporary(session, database, table) {
             true => Ok(()),
             false => Err(self.denied_table(one_of.first(), table)),

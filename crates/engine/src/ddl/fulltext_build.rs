@@ -235,7 +235,7 @@ impl FullTextBuild {
     /// [`Error::Interrupted`], two documents of one number, no space, errors of pages and files. It is to be given up then.
     pub(crate) fn fill(&mut self, core: &Core, progress: &Progress) -> Result<()> {
         let rows = self.table.stats.known().0.map_or(0, |known| known.rows);
-        progress.begin(rows);
+        progress.begin(rows, Some(0), false);
         progress.enter(Stage::Scan);
         let mut words = Vec::new();
         for n in 0..self.analyzers.len() {
@@ -245,8 +245,7 @@ impl FullTextBuild {
         }
         let sorters = self.scan(core, &words, progress)?;
         core.txn.close_view(&mut self.reader);
-        progress.enter(Stage::Load);
-        self.load_all(core, &words, sorters)?;
+        self.load_all(core, &words, sorters, progress)?;
         fulltext::fill_config(core, &self.made, self.next, &self.stopwords.choice)
     }
 
@@ -291,10 +290,25 @@ impl FullTextBuild {
         Ok(sorters)
     }
 
-    fn load_all(&self, core: &Core, words: &[Arc<Table>], sorters: Vec<Vec<Sorter<'_>>>) -> Result<()> {
+    fn load_all(
+        &self,
+        core: &Core,
+        words: &[Arc<Table>],
+        sorters: Vec<Vec<Sorter<'_>>>,
+        progress: &Progress,
+    ) -> Result<()> {
         each_by_a_thread(core, words, sorters, |table, sorter| {
             let mut loading = Loading::new(core, table, &self.table);
-            sorter.finish(|| self.check(), |fields| loading.take(fields))?;
+            progress.enter(Stage::Sort);
+            let mut first = true;
+            let each = |fields: &[TupleField<'_>]| {
+                if std::mem::take(&mut first) {
+                    progress.enter(Stage::Load);
+                }
+                loading.take(fields)
+            };
+            sorter.finish(|| self.check(), each)?;
+            progress.enter(Stage::Flush);
             loading.finish()
         })
     }

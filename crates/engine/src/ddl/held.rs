@@ -201,8 +201,8 @@ impl Held {
     /// [`Error::NoReferencedRow`] if more are not there than can be looked for again, [`Error::Interrupted`]; errors of pages.
     pub(crate) fn scan(&mut self, core: &Core, progress: &Progress) -> Result<()> {
         let rows = self.child.stats.known().0.map_or(0, |known| known.rows);
-        progress.begin(rows * self.keys.len() as u64);
-        progress.enter(Stage::Scan);
+        progress.begin(rows * self.keys.len() as u64, None, false);
+        progress.enter(Stage::References);
         for at in 0..self.keys.len() {
             self.scan_for(core, at, progress)?;
         }

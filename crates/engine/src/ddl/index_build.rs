@@ -217,17 +217,15 @@ impl IndexBuild {
             return Ok(());
         }
         let rows = self.table.stats.known().0.map_or(0, |known| known.rows);
-        progress.begin(rows * (1 + self.indexes.len() as u64));
+        progress.begin(rows, Some(rows * self.indexes.len() as u64), self.logs.is_some());
         progress.enter(Stage::Scan);
         let sorters = self.scan(core, progress)?;
         // Purge need not wait for the rest.
         core.txn.close_view(&mut self.reader);
-        progress.enter(Stage::Load);
         let check = || self.check();
         let logged = || self.logs.as_ref().map_or(0, |logs| logs.records());
         let others = Others { check: &check, logged: &logged };
         load_all(core, &self.table, &self.indexes, sorters, self.trx_id, progress, &others)?;
-        progress.enter(Stage::Log);
         self.catch_up(core, progress)
     }
 
@@ -241,6 +239,7 @@ impl IndexBuild {
             if round < REST || round > before / 10 * 9 {
                 return Ok(());
             }
+            progress.enter(Stage::LogIndex);
             progress.expect(round);
             self.apply(core, false)?;
             progress.add(round);
@@ -291,7 +290,9 @@ impl IndexBuild {
         alteration: &Alteration<'_>,
         also: impl FnOnce(&mut Change<'a>) -> Result<()>,
     ) -> Result<()> {
-        progress.enter(Stage::Commit);
+        if self.logs.is_some() {
+            progress.enter(Stage::LogIndex);
+        }
         self.watched = trx.shared().clone();
         let name = self.table.name.clone();
         if let Err(e) = self.apply(core, true) {
@@ -299,6 +300,7 @@ impl IndexBuild {
             core.dict.forget(&name);
             return Err(e);
         }
+        progress.enter(Stage::Commit);
         self.end(core);
         let IndexBuild { mut parts, first, undo, .. } = self;
         let done = Change::run_with(core, trx, undo, |change| {

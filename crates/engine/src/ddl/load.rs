@@ -4,7 +4,7 @@ use super::sort::Sorter;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::online::courtesy::Courtesy;
-use crate::progress::Progress;
+use crate::progress::{Progress, Stage};
 use crate::row::entry;
 use crate::table::{Index, Table};
 use parking_lot::Mutex;
@@ -101,7 +101,12 @@ fn load(
     let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
     let mut before: Vec<Option<Vec<u8>>> = Vec::new();
     let n_uniq = index.parts.len();
+    progress.enter(Stage::Sort);
     let each = |fields: &[TupleField<'_>]| {
+        // The last merge gives the entries as they are wanted.
+        if builder.records() == 0 {
+            progress.enter(Stage::Load);
+        }
         if index.is_unique() {
             if same_key(index, &before, &fields[..n_uniq]) {
                 return Err(Error::DuplicateKey {
@@ -122,6 +127,7 @@ fn load(
     };
     sorter.finish(others.check, each)?;
     progress.add(builder.records() % TOLD);
+    progress.enter(Stage::Flush);
     builder.finish()?;
     Ok(())
 }

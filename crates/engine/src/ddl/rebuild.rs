@@ -312,7 +312,7 @@ impl Rebuild {
         convert: &mut dyn ConvertRow<E>,
     ) -> std::result::Result<(), E> {
         let rows = self.from.stats.known().0.map_or(0, |known| known.rows);
-        progress.begin(rows * (1 + self.to.indexes.len() as u64));
+        progress.begin(rows, Some(rows * self.to.indexes.len() as u64), self.log.is_some());
         progress.enter(Stage::Scan);
         let to = self.to.clone();
         let memory = core.options.sort_buffer_size;
@@ -351,13 +351,11 @@ impl Rebuild {
                 self.scan_and_load(core, progress, convert, loading(rows))?
             }
         };
-        progress.add(self.rows);
         let entries = entries.into_iter().map(|sorter| vec![sorter]).collect();
         let check = || self.check();
         let logged = || self.logged();
         let others = Others { check: &check, logged: &logged };
         load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &others)?;
-        progress.enter(Stage::Log);
         self.catch_up(core, progress, convert)
     }
 
@@ -370,11 +368,18 @@ impl Rebuild {
         mut loading: Loading<'c>,
     ) -> std::result::Result<Vec<Sorter<'c>>, E> {
         self.scan(core, progress, convert, &mut loading)?;
-        progress.enter(Stage::Load);
         match loading.rows {
-            Rows::Loaded(builder) => drop(builder.finish().map_err(Error::from)?),
-            Rows::Given(giver) => giver.finish()?,
-            Rows::Sorted(sorter) => self.load_rows(core, *sorter)?,
+            Rows::Loaded(builder) => {
+                progress.enter(Stage::Flush);
+                builder.finish().map_err(Error::from)?;
+                progress.add(self.rows);
+            }
+            Rows::Given(giver) => {
+                progress.enter(Stage::Flush);
+                giver.finish()?;
+                progress.add(self.rows);
+            }
+            Rows::Sorted(sorter) => self.load_rows(core, *sorter, progress)?,
         }
         Ok(loading.entries)
     }
@@ -466,21 +471,31 @@ impl Rebuild {
     }
 
     /// Makes the clustered index of rows that were sorted.
-    fn load_rows(&self, core: &Core, rows: Sorter<'_>) -> Result<()> {
+    fn load_rows(&self, core: &Core, rows: Sorter<'_>, progress: &Progress) -> Result<()> {
         let (to, index) = (&*self.to, self.to.clustered());
         let n = index.def().n_uniq();
         let mut builder = of_rows(core, to);
         let mut before: Vec<Option<Vec<u8>>> = Vec::new();
         core.metrics.sort_files.add(rows.files());
+        progress.enter(Stage::Sort);
         let each = |fields: &[TupleField<'_>]| {
+            if builder.records() == 0 {
+                progress.enter(Stage::Load);
+            }
             if same_key(index, &before, &fields[..n]) {
                 return Err(duplicate_row(to, fields));
             }
             before.clear();
             before.extend(fields[..n].iter().map(|f| f.data.map(<[u8]>::to_vec)));
-            builder.push(&Tuple::new(fields)).map_err(|e| too_big(to, e))
+            builder.push(&Tuple::new(fields)).map_err(|e| too_big(to, e))?;
+            if builder.records().is_multiple_of(TOLD) {
+                progress.add(TOLD);
+            }
+            Ok(())
         };
         rows.finish(|| self.check(), each)?;
+        progress.add(builder.records() % TOLD);
+        progress.enter(Stage::Flush);
         builder.finish()?;
         Ok(())
     }
@@ -500,6 +515,7 @@ impl Rebuild {
             if round < REST || round > before / 10 * 9 {
                 return Ok(());
             }
+            progress.enter(Stage::LogTable);
             progress.expect(round);
             self.apply(core, false, convert)?;
             progress.add(round);
@@ -691,9 +707,12 @@ impl Rebuild {
         progress: &Progress,
         convert: &mut dyn ConvertRow<E>,
     ) -> std::result::Result<(), E> {
-        progress.enter(Stage::Commit);
+        if self.log.is_some() {
+            progress.enter(Stage::LogTable);
+        }
         self.watched = trx.shared().clone();
         self.apply(core, true, convert)?;
+        progress.enter(Stage::Commit);
         let next = self.from.auto_inc.peek();
         if next > self.counter {
             let mut to = self.to.auto_inc.next.lock();

@@ -225,6 +225,7 @@ impl Session {
         let begun = self.read_lock.does(Work::Change);
         self.begin_change()?;
         let done = body(self);
+        self.progress.end();
         if !begun {
             self.end_change();
         }

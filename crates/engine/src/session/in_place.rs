@@ -9,7 +9,6 @@ use crate::ddl::held::{self, Held};
 use crate::ddl::{self, Alteration, ForeignKeySpec, IndexSpec, TableSpec};
 use crate::error::{Error, Result};
 use crate::online::Concurrency;
-use crate::progress::Stage;
 use crate::table::Table;
 use std::sync::Arc;
 use std::time::Duration;
@@ -127,7 +126,7 @@ impl InPlace<'_> {
         if is_alone {
             tables.iter().for_each(|table| core.dict.forget(table));
         }
-        self.session.progress.enter(Stage::Idle);
+        self.session.progress.end();
         done
     }
 

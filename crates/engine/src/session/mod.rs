@@ -140,6 +140,7 @@ impl Session {
         let mdl = core.mdl.context_of(waiter.clone());
         let read_lock = core.read_lock.enter();
         Session {
+            progress: Arc::new(Progress::new(core.storage.clock().clone())),
             core,
             trx,
             mdl,
@@ -154,7 +155,6 @@ impl Session {
             export: None,
             unchanged_before: 0,
             auto_inc_locked: false,
-            progress: Arc::default(),
             temporary: Vec::new(),
             temporary_generation: 0,
         }
@@ -192,7 +192,7 @@ impl Session {
         self.trx.set_tag(tag);
     }
 
-    /// How far the change of a definition is that the session is at, for other threads to look at.
+    /// How far the long statement is that the session is at, for other threads to look at.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }

@@ -7,7 +7,6 @@ use crate::ddl::{self, Alteration, FullTextBuild, FullTextSpec, IndexSpec, KeptK
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::online::Concurrency;
-use crate::progress::Stage;
 use crate::table::Table;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +63,7 @@ impl Session {
         let build = begun.flatten()?;
         let done = self.filled(locked, build, beside);
         let done = done.and_then(|build| self.finished(locked, build, alteration));
-        self.progress.enter(Stage::Idle);
+        self.progress.end();
         done
     }
 
@@ -95,7 +94,7 @@ impl Session {
         let filled = self.waiter.lock_in(&reader, || build.fill(&core, &self.progress));
         build.end(&core);
         let done = filled.and_then(|()| self.keep_out(locked, self.metadata_patience()));
-        self.progress.enter(Stage::Idle);
+        self.progress.end();
         match done {
             Ok(()) => Ok(build),
             Err(e) => {
@@ -194,7 +193,7 @@ impl Session {
                 Ok(locked) => session.rebuild_beside(&locked, (name, spec), keys, origins, beside, convert),
                 Err(e) => Err(e.into()),
             };
-            session.progress.enter(Stage::Idle);
+            session.progress.end();
             session.release_locks();
             done
         })

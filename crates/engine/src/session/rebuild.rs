@@ -4,6 +4,7 @@ use super::{Session, Statement};
 use crate::ddl::{self, ForeignKeySpec, KeptKeys, TableSpec};
 use crate::error::{Error, Result};
 use crate::online::Concurrency;
+use crate::progress::Stage;
 use crate::table::Table;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,9 @@ impl Session {
         let made =
             ddl::create_temporary_table(&self.core, &TableSpec { name: name.to_owned(), ..spec.clone() })?;
         self.start(AccessMode::ReadWrite);
+        self.begin_to_copy(&from);
         let copied = copy(&mut Statement { session: self }, &from, &made.table);
+        self.progress.end();
         self.leave_statement();
         let ended = copied.and_then(|r| {
             self.commit()?.wait()?;
@@ -133,6 +136,7 @@ impl Session {
                 return Ok(added);
             }
         }
+        self.progress.enter(Stage::Commit);
         self.change_locked(locked, |core, trx| ddl::replace_table(core, trx, name, with, keys))
     }
 
@@ -143,6 +147,12 @@ impl Session {
         }
         let gone = self.change_locked(locked, |core, trx| ddl::drop_table(core, trx, name, false))?;
         gone.or_else(|e| if matches!(e, Error::NoSuchTable(_)) { Ok(()) } else { Err(e) })
+    }
+
+    fn begin_to_copy(&self, from: &Table) {
+        let rows = from.stats.known().0.map_or(0, |known| known.rows);
+        self.progress.begin(rows, None, false);
+        self.progress.enter(Stage::Copy);
     }
 
     /// Runs `copy` in a transaction of this session that keeps the metadata locks when it ends.
@@ -163,6 +173,7 @@ impl Session {
         self.start(AccessMode::ReadWrite);
         self.used.push((from.id, crate::mdl::MdlMode::Exclusive));
         self.used.push((to.id, crate::mdl::MdlMode::Exclusive));
+        self.begin_to_copy(&from);
         let copied = copy(&mut Statement { session: self }, &from, &to);
         self.used.clear();
         self.leave_statement();

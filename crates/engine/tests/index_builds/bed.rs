@@ -57,6 +57,19 @@ impl Moments {
         self.next();
     }
 
+    /// Lets something happen before every operation that changes the disk.
+    pub(crate) fn always(self: &Arc<Self>, event: impl Fn() + Send + Sync + 'static) {
+        self.again(Arc::new(event));
+    }
+
+    fn again(self: &Arc<Self>, event: Arc<dyn Fn() + Send + Sync>) {
+        let moments = self.clone();
+        self.at(1, move || {
+            event();
+            moments.again(event);
+        });
+    }
+
     pub(crate) fn at(&self, moment: u64, event: impl FnOnce() + Send + 'static) {
         *self.event.lock() = Some((self.count() + moment, Box::new(event)));
     }

@@ -258,6 +258,7 @@ fn how_far_a_build_is_can_be_seen() {
         built.join().unwrap().unwrap();
     });
     assert_eq!(progress.stage(), Stage::Idle);
+    assert_eq!(progress.sight(), None);
     // All rows were read, and each has two entries.
     assert_eq!(progress.work_completed(), 3 * ROWS as u64);
     assert_eq!(progress.work_estimated(), progress.work_completed());
@@ -443,4 +444,34 @@ fn eight_writers_and_builds_again_and_again() {
     }
     assert_eq!(built, 6);
     engine.close().unwrap();
+}
+
+#[test]
+fn a_build_goes_through_its_stages_in_order() {
+    let bed = Bed::new();
+    let mut session = bed.session();
+    let progress = session.progress().clone();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let list = seen.clone();
+    bed.fs.moments.always(move || list.lock().extend(progress.sight()));
+    let index = IndexSpec {
+        name: "by_v".into(),
+        parts: vec![KeyPart::whole(2)],
+        unique: false,
+        comment: String::new(),
+    };
+    session.add_indexes_beside(TABLE, &[index], Concurrency::Writes).unwrap();
+    let seen = std::mem::take(&mut *seen.lock());
+    let mut stages: Vec<Stage> = seen.iter().map(|sight| sight.stage).collect();
+    stages.dedup();
+    assert_eq!(stages, [Stage::Scan, Stage::Sort, Stage::Load, Stage::Flush, Stage::Commit]);
+    for two in seen.windows(2) {
+        let (a, b) = (two[0], two[1]);
+        assert!(a.number <= b.number && (a.number == b.number) == (a.stage == b.stage), "{a:?} {b:?}");
+        assert!(a.completed <= b.completed && a.phase <= b.phase && b.phases == 4, "{a:?} {b:?}");
+    }
+    for sight in &seen {
+        assert!(sight.phase_completed <= sight.phase_estimated && sight.completed <= sight.estimated);
+        assert!(sight.phase >= 1 && sight.phase <= sight.phases);
+    }
 }

@@ -523,8 +523,7 @@ impl<'s, 'p> BlockScope<'s, 'p> {
 }
 
 fn same_database(a: &str, b: &[u8]) -> bool {
-    a.as_bytes() == b
-        || a.eq_ignore_ascii_case("information_schema") && b.eq_ignore_ascii_case(b"information_schema")
+    a.as_bytes() == b || vaquita_catalog::is_virtual_database(a) && a.as_bytes().eq_ignore_ascii_case(b)
 }
 
 impl Scope for BlockScope<'_, '_> {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use vaquita_engine::{SessionHandle, SessionWait, Stage};
+use vaquita_engine::{SessionHandle, SessionWait, Sight, Stage};
 
 /// The connected sessions of a folder.
 #[derive(Debug, Default)]
@@ -85,6 +85,24 @@ pub struct Doing {
     pub text: Vec<u8>,
 }
 
+/// A stage as MySQL 5.7 calls it, where that has it; but what it does is done by the kinds of changes that are here.
+pub fn stage_name(stage: Stage) -> Option<&'static str> {
+    Some(match stage {
+        Stage::Idle => return None,
+        Stage::Scan => "alter table (read PK and internal sort)",
+        Stage::References => "alter table (check foreign keys)",
+        Stage::Copy => "copy to tmp table",
+        Stage::File => "Reading file",
+        Stage::Check => "Checking table",
+        Stage::Sort => "alter table (merge sort)",
+        Stage::Load => "alter table (insert)",
+        Stage::Flush => "alter table (flush)",
+        Stage::LogIndex => "alter table (log apply index)",
+        Stage::LogTable => "alter table (log apply table)",
+        Stage::Commit => "alter table (end)",
+    })
+}
+
 /// What the engine knows of what a session does: what it waits for, or how far its change of a definition is.
 fn state_of(engine: &SessionHandle) -> Option<&'static str> {
     if let Some(wait) = engine.sleeps_for() {
@@ -94,14 +112,10 @@ fn state_of(engine: &SessionHandle) -> Option<&'static str> {
             SessionWait::CommitLock => "Waiting for commit lock",
         });
     }
-    // As MySQL 5.7 calls them.
-    Some(match engine.progress().stage() {
-        Stage::Idle => return None,
-        Stage::Scan => "alter table (read PK and internal sort)",
-        Stage::Load => "alter table (insert)",
-        Stage::Log => "alter table (log apply index)",
-        Stage::Commit => "committing alter table to storage engine",
-    })
+    match engine.progress().stage() {
+        Stage::Commit => Some("committing alter table to storage engine"),
+        stage => stage_name(stage),
+    }
 }
 
 /// Bytes of a statement that others can see.
@@ -190,6 +204,11 @@ impl Process {
         }
         doing.since = self.since + Duration::from_micros(self.changed_us.load(Ordering::Relaxed));
         doing
+    }
+
+    /// How far its statement is, if that tells.
+    pub fn sight(&self) -> Option<Sight> {
+        self.waits.lock().as_ref().and_then(|engine| engine.progress().sight())
     }
 
     fn is_idle(&self) -> bool {

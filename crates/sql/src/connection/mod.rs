@@ -174,7 +174,7 @@ impl Connection {
         self.refresh_privileges();
         let privileges = &self.state.privileges;
         // Before anything is said about its existence. Who has to change the password first can do nothing there.
-        if !vaquita_catalog::is_virtual_database(name)
+        if !vaquita_catalog::is_for_everybody(name)
             && !privileges.any_in_database(name)
             && !privileges.password_expired
         {
@@ -287,6 +287,11 @@ impl Connection {
     /// Several statements in one text are allowed from now on, or not (COM_SET_OPTION).
     pub fn set_multi_statements(&mut self, allowed: bool) {
         self.multi_statements = allowed;
+    }
+
+    /// The session as others see it.
+    pub fn process(&self) -> &Arc<Process> {
+        &self.process
     }
 
     /// Called on the killer's thread when somebody ends this connection (KILL, shutdown): a door closes the socket. What

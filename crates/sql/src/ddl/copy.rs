@@ -311,6 +311,7 @@ impl<'t> Rows<'t> {
             Some(_) => Numbers::new(self.old, &new, &sources, state, statement.estimate_rows(from)?),
             None => None,
         };
+        let progress = statement.session().progress().clone();
         let mut cursor = statement.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();
         let mut buffers: Vec<Option<Vec<u8>>> = vec![None; from.columns.len()];
@@ -356,6 +357,7 @@ impl<'t> Rows<'t> {
             }
             self.insert(statement, to, &fields, numbers.as_mut())?;
             self.mode.row += 1;
+            progress.add(1);
         }
     }
 

@@ -196,13 +196,13 @@ fn database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<String> {
     if name.is_empty() {
         return Err(SqlError::new(1046, "No database selected"));
     }
-    Ok(if vaquita_catalog::is_virtual_database(&name) { "information_schema".to_owned() } else { name })
+    Ok(vaquita_catalog::virtual_database(&name).map_or(name, str::to_owned))
 }
 
 /// The same, which must exist and may be seen.
 fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<String> {
     let name = database(cx, schema)?;
-    if vaquita_catalog::is_virtual_database(&name) {
+    if vaquita_catalog::is_for_everybody(&name) {
         return Ok(name);
     }
     // Whoever has anything everywhere may ask for any database, and sees of it what they may.
@@ -213,6 +213,9 @@ fn existing_database(cx: &StmtCx<'_>, schema: Option<Ident<'_>>) -> SqlResult<St
             1044,
             format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
         ));
+    }
+    if vaquita_catalog::is_virtual_database(&name) {
+        return Ok(name);
     }
     let unknown = || SqlError::new(1049, format!("Unknown database '{name}'"));
     let file_name = vaquita_catalog::file_name(&name).map_err(|_| unknown())?;
@@ -225,9 +228,15 @@ fn existing_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<(Stri
     let database = database(cx, name.schema)?;
     let table = name_of(name.name);
     if vaquita_catalog::is_virtual_database(&database) {
-        return match virtual_tables::table(&table) {
+        if !vaquita_catalog::is_for_everybody(&database) {
+            cx.state.check_shown(&database, &table)?;
+        }
+        return match virtual_tables::table(&database, &table) {
             Some(found) => Ok((database, found.name().to_owned())),
-            None => Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema"))),
+            None if vaquita_catalog::is_for_everybody(&database) => {
+                Err(SqlError::new(1109, format!("Unknown table '{table}' in information_schema")))
+            }
+            None => Err(SqlError::no_such_table(&database, &table)),
         };
     }
     if !has_temporary(cx.engine, &database, &table) {
@@ -520,8 +529,8 @@ fn tables(
         listing.rows.push(row);
     };
     if vaquita_catalog::is_virtual_database(&name) {
-        for table in virtual_tables::ALL.iter() {
-            push(&mut listing, table.name(), "SYSTEM VIEW");
+        for table in virtual_tables::tables_of(&name) {
+            push(&mut listing, table.name(), table.kind());
         }
         return Ok(listing);
     }
@@ -576,7 +585,7 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
     let mut listing = Listing::new(CREATE_TABLE);
     if vaquita_catalog::is_virtual_database(&database) {
         let (_, table) = existing_table(cx, name)?;
-        let sql = virtual_tables::create_virtual(&table);
+        let sql = virtual_tables::create_virtual(&database, &table);
         listing.rows.push(vec![text(&table), text(sql)]);
         return Ok(listing);
     }
@@ -649,7 +658,7 @@ fn definition(cx: &StmtCx<'_>, body: &vaquita_catalog::ObjectBody, text: String)
 
 fn create_database(cx: &mut StmtCx<'_>, name: Ident<'_>, if_not_exists: bool) -> SqlResult<Listing> {
     let asked = database(cx, Some(name))?;
-    if !vaquita_catalog::is_virtual_database(&asked) && !cx.state.privileges.any_in_database(&asked) {
+    if !vaquita_catalog::is_for_everybody(&asked) && !cx.state.privileges.any_in_database(&asked) {
         let (user, host) = (&cx.state.account_user, &cx.state.account_host);
         return Err(SqlError::database_denied(user, host, &asked));
     }

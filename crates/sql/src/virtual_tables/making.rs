@@ -71,6 +71,16 @@ pub(crate) fn parse_type(declared: &str) -> SqlType {
     SqlType { nullable, ..ty }
 }
 
+/// A type of the definitions as SQL writes it: labels are quoted.
+pub(super) fn as_sql(declared: &str) -> String {
+    let declared = declared.trim_end_matches('!');
+    let labels = ["enum(", "set("].into_iter().find_map(|start| Some((start, declared.strip_prefix(start)?)));
+    match labels {
+        Some((start, labels)) => format!("{start}'{}')", labels.trim_end_matches(')').replace(',', "','")),
+        None => declared.to_owned(),
+    }
+}
+
 /// ENUM or SET with labels between commas.
 fn labelled(name: &str, labels: &str) -> SqlType {
     let labels: Arc<[Box<[u8]>]> = labels.split(',').map(|label| label.as_bytes().into()).collect();
@@ -116,6 +126,10 @@ impl Making<'_, '_> {
         for file_name in error::of_engine(core.dict.databases(&core.storage))? {
             let name =
                 vaquita_engine::lower::filename::decode(&file_name).unwrap_or_else(|| file_name.clone());
+            // A folder of MySQL's has a directory for it, with definitions of tables whose rows nobody keeps.
+            if vaquita_catalog::is_virtual_database(&name) {
+                continue;
+            }
             if one.as_ref().is_none_or(|one| one.eq_ignore_ascii_case(&name)) {
                 out.push((name, file_name));
             }
@@ -203,10 +217,11 @@ impl Making<'_, '_> {
 
 type Make = fn(&mut Making<'_, '_>) -> SqlResult<()>;
 
-/// A table of information_schema.
+/// A table of information_schema, of performance_schema or of `mysql`.
 #[derive(Debug)]
 pub(crate) struct InfoTable {
     name: &'static str,
+    declared: &'static [(&'static str, &'static str)],
     columns: Vec<VirtualColumn>,
     make: Option<Make>,
 }
@@ -214,6 +229,20 @@ pub(crate) struct InfoTable {
 impl InfoTable {
     pub(crate) fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Columns in order, as they are declared.
+    pub(super) fn declared(&self) -> &'static [(&'static str, &'static str)] {
+        self.declared
+    }
+
+    /// What lists of tables call it.
+    pub(crate) fn kind(&self) -> &'static str {
+        if self.is_of_performance() { "BASE TABLE" } else { "SYSTEM VIEW" }
+    }
+
+    pub(super) fn is_of_performance(&self) -> bool {
+        super::performance_tables::TABLES.iter().any(|(name, _)| *name == self.name)
     }
 
     fn rows(
@@ -262,7 +291,7 @@ impl VirtualTable for OfFolder {
     }
 }
 
-/// The tables of information_schema, of a folder. Plans refer to the folder, which keeps the plans: therefore weakly.
+/// The virtual tables of a folder. Plans refer to the folder, which keeps the plans: therefore weakly.
 #[derive(Debug)]
 pub(crate) struct InfoTables(Weak<Database>);
 
@@ -276,7 +305,7 @@ impl InfoTables {
 impl VirtualTables for InfoTables {
     fn find(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         let (database, table) = match vaquita_catalog::is_virtual_database(database) {
-            true => ("information_schema", table(name)?),
+            true => (vaquita_catalog::virtual_database(database)?, table(database, name)?),
             false if database == "mysql" => ("mysql", OF_MYSQL.iter().find(|t| t.name == name)?),
             false => return None,
         };
@@ -284,33 +313,48 @@ impl VirtualTables for InfoTables {
     }
 }
 
-/// All tables, in the order of their names.
-pub(crate) static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
+/// All tables of information_schema, in the order of their names.
+static ALL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| {
     let mut all = made_of(TABLES);
     all.sort_by_key(|t| t.name);
     all
 });
 
+/// Those of performance_schema.
+static OF_PERFORMANCE: LazyLock<Vec<InfoTable>> =
+    LazyLock::new(|| made_of(super::performance_tables::TABLES));
+
 /// Those that are in `mysql`.
 static OF_MYSQL: LazyLock<Vec<InfoTable>> = LazyLock::new(|| made_of(super::mysql_tables::TABLES));
 
-fn made_of(definitions: &[Definition]) -> Vec<InfoTable> {
+fn made_of(definitions: &'static [Definition]) -> Vec<InfoTable> {
     let column = |(name, ty): &(&str, &str)| VirtualColumn { name: (*name).to_owned(), ty: parse_type(ty) };
-    let one = |(name, columns): &Definition| InfoTable {
+    let one = |(name, columns): &'static Definition| InfoTable {
         name,
+        declared: columns,
         columns: columns.iter().map(column).collect(),
         make: super::maker(name),
     };
     definitions.iter().map(one).collect()
 }
 
-/// The table of that name.
-pub(crate) fn table(name: &str) -> Option<&'static InfoTable> {
-    ALL.iter().find(|t| t.name.eq_ignore_ascii_case(name))
+/// The tables of a database that has no others, in the order of their names.
+pub(crate) fn tables_of(database: &str) -> &'static [InfoTable] {
+    match vaquita_catalog::virtual_database(database) {
+        Some(vaquita_catalog::PERFORMANCE_SCHEMA) => &OF_PERFORMANCE,
+        Some(_) => &ALL,
+        None => &[],
+    }
+}
+
+/// One of them.
+pub(crate) fn table(database: &str, name: &str) -> Option<&'static InfoTable> {
+    tables_of(database).iter().find(|t| t.name.eq_ignore_ascii_case(name))
 }
 
 /// Rows of a table, for SHOW.
 pub(crate) fn rows_of(name: &str, cx: &mut StmtCx<'_>, wanted: &Wanted) -> SqlResult<Vec<Cells>> {
     let db = cx.db;
-    table(name).map_or(Ok(Vec::new()), |t| t.rows(db, &mut cx.eval(), wanted, true))
+    table(vaquita_catalog::INFORMATION_SCHEMA, name)
+        .map_or(Ok(Vec::new()), |t| t.rows(db, &mut cx.eval(), wanted, true))
 }

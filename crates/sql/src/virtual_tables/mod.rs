@@ -12,6 +12,7 @@
 //! | roles | `role_tables` |
 //! | `mysql.proc`, `mysql.event` | `mysql_tables` |
 //! | engines, character sets, sessions, variables, privileges | `server_tables` |
+//! | `performance_schema` | `performance_tables` |
 //! | full-text indexes | `fulltext_tables` |
 //! | transactions, locks, the engine's dictionary | `innodb_tables` |
 
@@ -21,6 +22,7 @@ mod fulltext_tables;
 mod innodb_tables;
 mod making;
 mod mysql_tables;
+mod performance_tables;
 mod role_tables;
 mod routines;
 mod schema_tables;
@@ -28,24 +30,30 @@ mod schema_views;
 mod server_tables;
 mod triggers;
 
-pub(crate) use making::{ALL, Cells, InfoTables, NAMES, parse_type, rows_of, table, text, text_or_null};
+pub(crate) use making::{
+    Cells, InfoTables, NAMES, parse_type, rows_of, table, tables_of, text, text_or_null,
+};
 pub(crate) use server_tables::plugin_list;
 
 use vaquita_types::SqlResult;
 
 /// CREATE TABLE of a virtual table, as SHOW CREATE TABLE has it.
-pub(crate) fn create_virtual(name: &str) -> String {
-    let found = definitions::TABLES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
+pub(crate) fn create_virtual(database: &str, name: &str) -> String {
+    let found = table(database, name);
     let column = |(name, ty): &(&str, &str)| match ty.strip_suffix('!') {
         Some(ty) => {
             let default = if ty.starts_with("varchar") || *ty == *"longtext" { "''" } else { "'0'" };
-            format!("  `{name}` {ty} NOT NULL DEFAULT {default}")
+            format!("  `{name}` {} NOT NULL DEFAULT {default}", making::as_sql(ty))
         }
-        None => format!("  `{name}` {ty} DEFAULT NULL"),
+        None => format!("  `{name}` {} DEFAULT NULL", making::as_sql(ty)),
     };
-    let columns: Vec<String> = found.map_or(Vec::new(), |(_, columns)| columns.iter().map(column).collect());
+    let columns: Vec<String> = found.map_or(Vec::new(), |t| t.declared().iter().map(column).collect());
+    let (temporary, engine) = match found.is_some_and(|table| table.is_of_performance()) {
+        true => ("", "PERFORMANCE_SCHEMA"),
+        false => ("TEMPORARY ", "MEMORY"),
+    };
     format!(
-        "CREATE TEMPORARY TABLE `{name}` (\n{}\n) ENGINE=MEMORY DEFAULT CHARSET=utf8",
+        "CREATE {temporary}TABLE `{name}` (\n{}\n) ENGINE={engine} DEFAULT CHARSET=utf8",
         columns.join(",\n")
     )
 }
@@ -89,6 +97,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "ROLE_ROUTINE_GRANTS" => role_tables::role_routine_grants,
         "proc" => mysql_tables::proc,
         "event" => mysql_tables::event,
+        "events_stages_current" => performance_tables::stages_current,
         "INNODB_TRX" => innodb_tables::trx,
         "INNODB_LOCKS" => innodb_tables::locks,
         "INNODB_LOCK_WAITS" => innodb_tables::lock_waits,

@@ -3,6 +3,7 @@
 use super::making::{Cells, Making, number_or_null, text, text_or_null, yes_no};
 use std::sync::Arc;
 use vaquita_catalog::{ColumnInfo, KeyDefinition, KeyInfo, KeyKind, KeyPart, TableInfo, TableOption, flag};
+use vaquita_catalog::{INFORMATION_SCHEMA, PERFORMANCE_SCHEMA};
 use vaquita_engine::lower::filename;
 use vaquita_engine::stats::Statistics;
 use vaquita_engine::table::{DefaultValue, ForeignKey, ReferentialAction};
@@ -12,11 +13,15 @@ use vaquita_types::{Kind, SqlResult, SqlType, Value};
 
 pub(super) fn schemata(m: &mut Making<'_, '_>) -> SqlResult<()> {
     let server = m.state().vars.collation_server;
-    let mut all = vec![("information_schema".to_owned(), super::making::NAMES)];
+    let mut all = vec![(INFORMATION_SCHEMA.to_owned(), super::making::NAMES)];
     for (name, file_name) in m.databases(1)? {
         let collation =
             vaquita_catalog::database_options(m.db.engine.core(), &file_name)?.flatten().unwrap_or(server);
         all.push((name, collation));
+    }
+    if virtual_databases(m, 1).contains(&PERFORMANCE_SCHEMA) {
+        let at = 1 + all[1..].partition_point(|(name, _)| name.as_str() < PERFORMANCE_SCHEMA);
+        all.insert(at, (PERFORMANCE_SCHEMA.to_owned(), super::making::NAMES));
     }
     for (name, collation) in all {
         m.push(vec![
@@ -46,28 +51,42 @@ fn row_format(info: &TableInfo) -> &'static str {
 }
 
 pub(super) fn tables(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    // Those of information_schema itself.
-    if m.wanted.text(1).is_none_or(|name| name.eq_ignore_ascii_case(b"information_schema")) {
-        for table in super::making::ALL.iter() {
+    virtual_tables(m);
+    for info in m.tables(1, 2)? {
+        let row = table_row(m, &info);
+        m.push(row);
+    }
+    super::schema_views::tables(m)
+}
+
+/// The virtual databases that are wanted, by the column of databases, and may be seen.
+fn virtual_databases(m: &Making<'_, '_>, column: usize) -> Vec<&'static str> {
+    let wanted = m.wanted.text(column);
+    let is_wanted = |name: &&str| wanted.is_none_or(|one| one.eq_ignore_ascii_case(name.as_bytes()));
+    let all = [INFORMATION_SCHEMA, PERFORMANCE_SCHEMA].into_iter();
+    all.filter(is_wanted).filter(|name| vaquita_catalog::is_for_everybody(name) || m.may_see(name)).collect()
+}
+
+fn virtual_tables(m: &mut Making<'_, '_>) {
+    for database in virtual_databases(m, 1) {
+        for table in super::making::tables_of(database) {
+            if !vaquita_catalog::is_for_everybody(database) && !m.may_use(database, table.name()) {
+                continue;
+            }
             let mut row = vec![
                 text("def"),
-                text("information_schema"),
+                text(database),
                 text(table.name()),
-                text("SYSTEM VIEW"),
-                text("MEMORY"),
+                text(table.kind()),
+                text(if table.is_of_performance() { "PERFORMANCE_SCHEMA" } else { "MEMORY" }),
                 Value::UInt(10),
-                text("Fixed"),
+                text(if table.is_of_performance() { "Dynamic" } else { "Fixed" }),
             ];
             row.resize(17, Value::Null);
             row.extend([text("utf8_general_ci"), Value::Null, text(""), text("")]);
             m.push(row);
         }
     }
-    for info in m.tables(1, 2)? {
-        let row = table_row(m, &info);
-        m.push(row);
-    }
-    super::schema_views::tables(m)
 }
 
 /// A table's row of TABLES. What is known only from its pages is NULL if they cannot be read; the comment says why then.
@@ -249,8 +268,8 @@ pub(super) fn measures(ty: &SqlType) -> [Value<'static>; 5] {
 }
 
 pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    if m.wanted.text(1).is_none_or(|name| name.eq_ignore_ascii_case(b"information_schema")) {
-        virtual_columns(m);
+    for database in virtual_databases(m, 1) {
+        virtual_columns(m, database);
     }
     for info in m.tables(1, 2)? {
         for (at, column) in info.shown_columns() {
@@ -291,17 +310,18 @@ pub(super) fn columns(m: &mut Making<'_, '_>) -> SqlResult<()> {
     super::schema_views::columns(m)
 }
 
-fn virtual_columns(m: &mut Making<'_, '_>) {
+fn virtual_columns(m: &mut Making<'_, '_>, database: &str) {
     let one = m.wanted.text(2).map(|name| String::from_utf8_lossy(name).into_owned());
-    for (table, columns) in super::definitions::TABLES {
-        if one.as_ref().is_some_and(|one| !one.eq_ignore_ascii_case(table)) {
+    for table in super::making::tables_of(database) {
+        let is_other = one.as_ref().is_some_and(|one| !one.eq_ignore_ascii_case(table.name()));
+        if is_other || !vaquita_catalog::is_for_everybody(database) && !m.may_use(database, table.name()) {
             continue;
         }
-        for (at, (name, declared)) in columns.iter().enumerate() {
+        for (at, (name, declared)) in table.declared().iter().enumerate() {
             let ty = super::making::parse_type(declared);
-            let declared = declared.trim_end_matches('!');
+            let declared = &*super::making::as_sql(declared);
             let [chars, bytes, digits, scale, seconds] = measures(&ty);
-            let is_text = ty.kind.is_string();
+            let is_text = ty.kind.is_string() || ty.kind == Kind::Enum;
             let default = match (ty.nullable, is_text) {
                 (true, _) => Value::Null,
                 (false, true) if ty.kind == Kind::LongText => Value::Null,
@@ -316,8 +336,8 @@ fn virtual_columns(m: &mut Making<'_, '_>) {
             };
             m.push(vec![
                 text("def"),
-                text("information_schema"),
-                text(table),
+                text(database),
+                text(table.name()),
                 text(name),
                 Value::UInt(at as u64 + 1),
                 default,
