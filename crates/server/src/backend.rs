@@ -111,6 +111,11 @@ pub trait Client: Send {
     /// Status flags of the protocol as they are now.
     fn status_flags(&self) -> u16;
 
+    /// Looks from other threads at how far the session's statement is.
+    fn watch(&self) -> Option<Watch> {
+        None
+    }
+
     /// The session's settings as they are now.
     fn limits(&self) -> SessionLimits;
 
@@ -144,6 +149,24 @@ pub trait Client: Send {
 
     /// Counts what came and went.
     fn count_bytes(&mut self, received: u64, sent: u64);
+}
+
+/// Tells how far a statement is, if there is anything to tell.
+pub type Watch = Arc<dyn Fn() -> Option<Report> + Send + Sync>;
+
+/// How far a statement is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// What it is at, from 1 on.
+    pub stage: u32,
+    /// How many stages there are.
+    pub stages: u32,
+    /// What is done of the stage, and how much that is in all.
+    pub done: u64,
+    /// At least what is done.
+    pub of: u64,
+    /// The stage's name.
+    pub what: &'static str,
 }
 
 /// Whom a session tells what.
@@ -206,6 +229,8 @@ pub struct SessionLimits {
     pub net_read_timeout_s: u32,
     /// `net_write_timeout`, seconds.
     pub net_write_timeout_s: u32,
+    /// `progress_report_time`, seconds; 0: no reports.
+    pub progress_report_time_s: u32,
 }
 
 impl Default for SessionLimits {
@@ -216,6 +241,7 @@ impl Default for SessionLimits {
             idle_timeout_s: 28_800,
             net_read_timeout_s: 30,
             net_write_timeout_s: 60,
+            progress_report_time_s: 5,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The database as the house behind the door.
 
-use crate::backend::{Backend, Client, DoorLimits, Happening, Hooks, SessionLimits};
+use crate::backend::{Backend, Client, DoorLimits, Happening, Hooks, Report, SessionLimits, Watch};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_sql::accounts::Account;
+use vaquita_sql::process::stage_name;
 use vaquita_sql::{
     ConnectInfo, Connection, Database, Prepared, ResultSink, SqlError, SqlResult, Transport, Value,
 };
@@ -145,7 +146,22 @@ impl Client for Session {
             idle_timeout_s: vars.wait_timeout,
             net_read_timeout_s: vars.net_read_timeout,
             net_write_timeout_s: vars.net_write_timeout,
+            progress_report_time_s: vars.progress_report_time,
         }
+    }
+
+    fn watch(&self) -> Option<Watch> {
+        let process = self.0.process().clone();
+        Some(Arc::new(move || {
+            let sight = process.sight()?;
+            Some(Report {
+                stage: sight.phase,
+                stages: sight.phases,
+                done: sight.phase_completed,
+                of: sight.phase_estimated,
+                what: stage_name(sight.stage)?,
+            })
+        }))
     }
 
     fn message<'m>(&self, message: &'m str) -> Cow<'m, [u8]> {

@@ -3,7 +3,7 @@
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_engine::core::Core;
-use vaquita_engine::{Error, LockMode, MdlMode, Table, check, fulltext};
+use vaquita_engine::{Error, LockMode, MdlMode, Stage, Table, check, fulltext};
 use vaquita_exec::Outcome;
 use vaquita_exec::dml::checksum;
 use vaquita_parser::ast::{Maintain, MaintainAction, ObjectName};
@@ -139,11 +139,23 @@ fn one(cx: &mut StmtCx<'_>, action: MaintainAction, name: &ObjectName<'_>) -> Sq
 /// # Errors
 /// 1317: the statement was ended.
 fn checked(cx: &mut StmtCx<'_>, table: &Arc<Table>) -> SqlResult<Vec<Line>> {
+    let progress = cx.engine.progress().clone();
+    // Every page is looked at, and every row in every index.
+    let known = table.stats.known().0;
+    let work = known.map_or(0, |known| {
+        known.clustered_pages() + known.secondary_pages() + known.rows * table.indexes.len() as u64
+    });
+    progress.begin_stage(Stage::Check, work);
     let done = unless_ended(cx, |core, go_on| {
+        let go_on = &mut || {
+            progress.add(1);
+            go_on()
+        };
         check::check_table_while(core, table, go_on)?;
         fulltext::check(core, table, go_on)
-    })?;
-    Ok(match done {
+    });
+    progress.end();
+    Ok(match done? {
         Ok(_) => vec![("status", "OK".to_owned())],
         Err(e) => vec![("error", e.to_string()), ("error", "Corrupt".to_owned())],
     })

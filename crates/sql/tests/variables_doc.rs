@@ -19,6 +19,8 @@ const WORKS: &str = "They do what MySQL's manual says.
 and unlike 5.6), a folder there and below, the empty text anywhere. Whatever it says, they are never files that the data folder
 lives on: those beside the folders of databases (tablespace, log, keys), those of `mysql`, and those of tables.
 
+`progress_report_time` is MariaDB's: the seconds between reports of progress to its clients (0: none), as [server.md](server.md) tells.
+
 `innodb_log_file_buffering` is MariaDB's. When it is OFF, the log goes to the disk without the page cache, by writes that are
 durable when they return: one request for a commit instead of a write and a sync. That holds for `innodb_flush_method`
 O_DIRECT and O_DIRECT_NO_FSYNC, and if `innodb_flush_log_at_trx_commit` is 1 at start: commits that do not wait for the disk

@@ -3,6 +3,8 @@
 use super::active::{Active, Statement};
 use super::fields::{Fields, is_like};
 use super::reply::{Form, Reply};
+use super::report::{Reports, reporting};
+use crate::backend::SessionLimits;
 use crate::channel::Channel;
 use crate::errors;
 use crate::packet::Output;
@@ -12,6 +14,7 @@ use crate::protocol::command::{CURSOR_READ_ONLY, Command};
 use crate::protocol::params;
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_error_as, push_plain_ok, status};
 use crate::shared::Shared;
+use std::time::Duration;
 use vaquita_net::hand_over_if_busy;
 use vaquita_sql::types::memory;
 use vaquita_sql::{Completion, Durability, SqlError, SqlResult};
@@ -150,11 +153,21 @@ impl Active {
     fn query(&mut self, sql: &[u8], line: &mut Line<'_>) -> Outcome {
         let limits = self.client.limits();
         let status = self.client.status_flags();
-        let mut reply =
-            Reply::new(line, self.capabilities, limits, status, Form::Text, &mut self.definitions);
-        let done = self.client.query(sql, &mut reply);
-        let gone = reply.gone.take();
+        let reports = self.reports(&limits);
+        let (done, gone) = reporting(line, reports, |line| {
+            let mut reply =
+                Reply::new(line, self.capabilities, limits, status, Form::Text, &mut self.definitions);
+            let done = self.client.query(sql, &mut reply);
+            (done, reply.gone.take())
+        });
         self.finish(line, done, gone)
+    }
+
+    /// What the client wants to be told while a statement runs.
+    fn reports(&self, limits: &SessionLimits) -> Option<Reports> {
+        let wanted = self.capabilities.has(Capabilities::PROGRESS) && limits.progress_report_time_s > 0;
+        let watch = wanted.then(|| self.client.watch())??;
+        Some(Reports { watch, interval: Duration::from_secs(limits.progress_report_time_s.into()) })
     }
 
     fn prepare(&mut self, sql: &[u8], line: &mut Line<'_>) -> Outcome {
@@ -194,6 +207,8 @@ impl Active {
 
     fn execute(&mut self, id: u32, flags: u8, bytes: &[u8], line: &mut Line<'_>) -> Outcome {
         const FUNCTION: &str = "mysqld_stmt_execute";
+        let limits = self.client.limits();
+        let reports = self.reports(&limits);
         let Some(statement) = self.statements.get_mut(&id) else {
             return self.error(line, &errors::unknown_statement(id, FUNCTION));
         };
@@ -215,12 +230,12 @@ impl Active {
         };
         let form =
             if flags & CURSOR_READ_ONLY != 0 { Form::Cursor(Default::default()) } else { Form::Binary };
-        let limits = self.client.limits();
         let status = self.client.status_flags();
-        let mut reply = Reply::new(line, self.capabilities, limits, status, form, &mut self.definitions);
-        let done = self.client.execute(id, &params, &mut reply);
-        let gone = reply.gone.take();
-        let form = std::mem::replace(&mut reply.form, Form::Binary);
+        let (done, gone, form) = reporting(line, reports, |line| {
+            let mut reply = Reply::new(line, self.capabilities, limits, status, form, &mut self.definitions);
+            let done = self.client.execute(id, &params, &mut reply);
+            (done, reply.gone.take(), std::mem::replace(&mut reply.form, Form::Binary))
+        });
         if let (Form::Cursor(cursor), Ok(())) = (form, &done) {
             statement.cursor = cursor.columns.is_some().then_some(cursor);
         }

@@ -9,6 +9,7 @@ mod commands;
 mod fields;
 mod login;
 mod reply;
+mod report;
 
 use crate::backend::{Happening, Hooks, SessionLimits};
 use crate::channel::{Channel, ChannelError};

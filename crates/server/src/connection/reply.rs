@@ -2,10 +2,10 @@
 
 use super::OUTPUT_FULL;
 use super::active::Cursor;
-use super::commands::Line;
+use super::report::Way;
 use crate::backend::SessionLimits;
 use crate::errors;
-use crate::packet::{Input, Mark};
+use crate::packet::Input;
 use crate::protocol::Capabilities;
 use crate::protocol::columns::{Definitions, push_columns};
 use crate::protocol::reply::{push_end_of_rows, push_eof, push_ok, status};
@@ -28,34 +28,31 @@ pub(super) enum Form {
 }
 
 /// Encodes the results of one command.
-pub(super) struct Reply<'r, 'l> {
-    pub(super) line: &'r mut Line<'l>,
+pub(super) struct Reply<'r, 'l, 'd> {
+    pub(super) line: Way<'r, 'l>,
     pub(super) capabilities: Capabilities,
     pub(super) limits: SessionLimits,
     /// Status flags at the beginning of a result.
     pub(super) status: u16,
     pub(super) form: Form,
-    definitions: &'r mut Definitions,
+    definitions: &'d mut Definitions,
     /// Columns of the result that is being sent.
     columns: Option<Arc<[ColumnMeta]>>,
     /// Some of them may hold long texts.
     may_be_long: bool,
-    /// Where the present result began.
-    began: Mark,
     /// The client is gone: nothing more can be told to it.
     pub(super) gone: Option<SqlError>,
 }
 
-impl<'r, 'l> Reply<'r, 'l> {
+impl<'r, 'l, 'd> Reply<'r, 'l, 'd> {
     pub(super) fn new(
-        line: &'r mut Line<'l>,
+        line: Way<'r, 'l>,
         capabilities: Capabilities,
         limits: SessionLimits,
         status: u16,
         form: Form,
-        definitions: &'r mut Definitions,
+        definitions: &'d mut Definitions,
     ) -> Self {
-        let began = line.out.mark();
         Reply {
             line,
             capabilities,
@@ -65,7 +62,6 @@ impl<'r, 'l> Reply<'r, 'l> {
             definitions,
             columns: None,
             may_be_long: false,
-            began,
             gone: None,
         }
     }
@@ -81,14 +77,14 @@ impl<'r, 'l> Reply<'r, 'l> {
 
     /// The metadata of a result whose rows wait in the cursor.
     fn open_cursor(&mut self, columns: &[ColumnMeta], done: &Completion) {
-        push_columns(self.line.out, columns);
+        push_columns(self.line.get().out, columns);
         let status = done.status | status::CURSOR_EXISTS;
         let opened = Completion { status, warnings: done.warnings, ..Completion::default() };
-        push_end_of_rows(self.line.out, self.capabilities, &opened);
+        push_end_of_rows(self.line.get().out, self.capabilities, &opened);
     }
 }
 
-impl ResultSink for Reply<'_, '_> {
+impl ResultSink for Reply<'_, '_, '_> {
     fn announce(&mut self, status: u16) {
         self.status = status;
     }
@@ -100,9 +96,9 @@ impl ResultSink for Reply<'_, '_> {
             cursor.columns = Some(columns.clone());
             return Ok(());
         }
-        self.definitions.push(self.line.out, columns);
+        self.definitions.push(self.line.get().out, columns);
         if !self.has(Capabilities::DEPRECATE_EOF) {
-            push_eof(self.line.out, 0, self.status);
+            push_eof(self.line.get().out, 0, self.status);
         }
         Ok(())
     }
@@ -115,13 +111,13 @@ impl ResultSink for Reply<'_, '_> {
                 values.iter().map(|value| if let Value::Bytes(text) = value { text.len() + 9 } else { 0 });
             let out = match &mut self.form {
                 Form::Cursor(cursor) => &mut cursor.rows,
-                _ => &mut self.line.out.buf,
+                _ => &mut self.line.get().out.buf,
             };
             memory::reserve(out, bytes.sum())?;
         }
         match &mut self.form {
-            Form::Text => text_row::push_row(self.line.out, columns, values),
-            Form::Binary => binary_row::push_row(self.line.out, columns, values),
+            Form::Text => text_row::push_row(self.line.get().out, columns, values),
+            Form::Binary => binary_row::push_row(self.line.get().out, columns, values),
             Form::Cursor(cursor) => {
                 let at = cursor.rows.len();
                 cursor.rows.extend_from_slice(&[0; 4]);
@@ -135,29 +131,32 @@ impl ResultSink for Reply<'_, '_> {
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.line.out.buf.len() >= OUTPUT_FULL
+        self.line.replied() >= OUTPUT_FULL
     }
 
     fn flush(&mut self) -> SqlResult<()> {
-        match self.line.send_all(self.limits.net_write_timeout_s) {
+        match self.line.get().send_all(self.limits.net_write_timeout_s) {
             Ok(()) => Ok(()),
             Err(error) => self.lost(error),
         }
     }
 
     fn end(&mut self, mut done: Completion) -> SqlResult<()> {
+        let more = done.status & status::MORE_RESULTS != 0;
         if let Some(durability) = done.durability.take() {
             // A later commit is durable only after an earlier one.
             if durability.lsn().is_some() {
-                *self.line.durable = Some(durability);
+                *self.line.get().durable = Some(durability);
             }
         }
         match (self.columns.take(), &self.form) {
-            (None, _) => push_ok(self.line.out, self.capabilities, &done),
+            (None, _) => push_ok(self.line.get().out, self.capabilities, &done),
             (Some(columns), Form::Cursor(_)) => self.open_cursor(&columns, &done),
-            (Some(_), _) => push_end_of_rows(self.line.out, self.capabilities, &done),
+            (Some(_), _) => push_end_of_rows(self.line.get().out, self.capabilities, &done),
         }
-        self.began = self.line.out.mark();
+        if more {
+            self.line.share();
+        }
         Ok(())
     }
 
@@ -186,23 +185,23 @@ impl ResultSink for Reply<'_, '_> {
         if !self.has(Capabilities::LOCAL_FILES) {
             return Err(errors::local_files_not_allowed());
         }
-        let mark = self.line.out.begin();
-        self.line.out.buf.push(0xFB);
-        self.line.out.buf.extend_from_slice(name);
-        self.line.out.end(mark);
+        let mark = self.line.get().out.begin();
+        self.line.get().out.buf.push(0xFB);
+        self.line.get().out.buf.extend_from_slice(name);
+        self.line.get().out.end(mark);
         self.flush()?;
         let mut input = Input::default();
-        input.expect_seq(self.line.out.seq);
+        input.expect_seq(self.line.get().out.seq);
         let taken = match self.receive_file(&mut input, take) {
             Ok(taken) => taken,
             Err(error) => return self.lost(error),
         };
-        self.line.leftover = input.take_raw();
+        self.line.get().leftover = input.take_raw();
         taken
     }
 }
 
-impl Reply<'_, '_> {
+impl Reply<'_, '_, '_> {
     /// Receives packets up to an empty one. The outer error is the client's end; after the inner one the rest of the file
     /// is still received, so that the error can be told.
     fn receive_file(
@@ -216,7 +215,7 @@ impl Reply<'_, '_> {
         let max = self.limits.max_allowed_packet;
         loop {
             while let Some(packet) = input.next(max).map_err(errors::packet)? {
-                self.line.out.seq = packet.seq.wrapping_add(1);
+                self.line.get().out.seq = packet.seq.wrapping_add(1);
                 let piece = input.payload(&packet);
                 if piece.is_empty() {
                     return Ok(taken);
@@ -225,14 +224,14 @@ impl Reply<'_, '_> {
                     taken = take(piece);
                 }
             }
-            let received = self.line.channel.receive(input, &mut raw, max);
+            let received = self.line.get().channel.receive(input, &mut raw, max);
             match received.map_err(|_| errors::reading())? {
                 Received::Bytes(_) => {}
                 Received::End => return Err(errors::reading()),
                 Received::Nothing => {
                     hand_over_if_busy();
                     let timeout_s = self.limits.net_read_timeout_s;
-                    let ready = self.line.channel.wait_readable(timeout_s);
+                    let ready = self.line.get().channel.wait_readable(timeout_s);
                     if !ready.map_err(|_| errors::reading())? {
                         return Err(errors::reading_timeout());
                     }

@@ -1,11 +1,11 @@
 //! Capability flags: what a server offers, what a client takes of it.
 
-/// A set of capability flags.
+/// A set of capability flags: 32 of MySQL's, and above them those of MariaDB, which go over the line in a field of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Capabilities(pub u32);
+pub struct Capabilities(pub u64);
 
 impl Capabilities {
-    /// Newer authentication; also says "MySQL, not MariaDB" to MariaDB's clients.
+    /// Newer authentication, which all have; MariaDB takes it for "MySQL": who leaves it out has the other flags, too.
     pub const LONG_PASSWORD: Self = Self(1);
     /// Affected rows are those found.
     pub const FOUND_ROWS: Self = Self(1 << 1);
@@ -56,10 +56,12 @@ impl Capabilities {
     /// Results end with OK packets, not with EOF packets.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
 
+    /// Reports of progress between a statement and its answer. MariaDB's.
+    pub const PROGRESS: Self = Self(1 << 32);
+
     /// What is offered whatever the server's settings; TLS and compression come on top.
     pub const ALWAYS: Self = Self(
-        Self::LONG_PASSWORD.0
-            | Self::FOUND_ROWS.0
+        Self::FOUND_ROWS.0
             | Self::LONG_FLAG.0
             | Self::CONNECT_WITH_DB.0
             | Self::NO_SCHEMA.0
@@ -80,7 +82,8 @@ impl Capabilities {
             | Self::PLUGIN_AUTH_LENENC.0
             | Self::CAN_HANDLE_EXPIRED_PASSWORDS.0
             | Self::SESSION_TRACK.0
-            | Self::DEPRECATE_EOF.0,
+            | Self::DEPRECATE_EOF.0
+            | Self::PROGRESS.0,
     );
 
     /// Whether all of `other` is in it.

@@ -56,7 +56,9 @@ impl Greeting<'_> {
         b.extend_from_slice(&self.status.to_le_bytes());
         b.extend_from_slice(&((self.capabilities.0 >> 16) as u16).to_le_bytes());
         b.push(CHALLENGE_LEN as u8 + 1);
-        b.extend_from_slice(&[0; 10]);
+        b.extend_from_slice(&[0; 6]);
+        // Whoever does not know of them takes them for zeros that are not.
+        b.extend_from_slice(&((self.capabilities.0 >> 32) as u32).to_le_bytes());
         push0(b, &self.challenge[8..]);
         push0(b, self.plugin.as_bytes());
         out.end(mark);
@@ -123,13 +125,18 @@ impl Response {
     pub fn parse(payload: &[u8]) -> Result<Response, Malformed> {
         let mut r = Reader::new(payload);
         let low = r.u16()?;
-        if !Capabilities(u32::from(low)).has(Capabilities::PROTOCOL_41) {
+        if !Capabilities(u64::from(low)).has(Capabilities::PROTOCOL_41) {
             return Ok(Response::Old);
         }
-        let capabilities = Capabilities(u32::from(low) | u32::from(r.u16()?) << 16);
+        let mut capabilities = Capabilities(u64::from(low) | u64::from(r.u16()?) << 16);
         r.u32()?; // longest packet the client takes: what clients say here means nothing
         let collation = u16::from(r.u8()?);
-        r.bytes(23)?;
+        r.bytes(19)?;
+        let of_mariadb = r.u32()?;
+        // A client of MySQL sends zeros, or nothing that was agreed upon.
+        if !capabilities.has(Capabilities::LONG_PASSWORD) {
+            capabilities.0 |= u64::from(of_mariadb) << 32;
+        }
         if payload.len() == TLS_REQUEST_LEN && capabilities.has(Capabilities::SSL) {
             return Ok(Response::Tls(capabilities));
         }
@@ -246,19 +253,36 @@ mod tests {
             version: "5.7.44",
             id: 0x0102_0304,
             challenge: b"abcdefghijklmnopqrst",
-            capabilities: Capabilities(0x8765_4321),
+            capabilities: Capabilities(0x1d_8765_4321),
             collation: 45,
             status: 2,
             plugin: "mysql_native_password",
         };
         greeting.push(&mut out);
         let mut expected = b"\x0a5.7.44\0\x04\x03\x02\x01abcdefgh\0\x21\x43\x2d\x02\0\x65\x87\x15".to_vec();
-        expected.extend_from_slice(&[0; 10]);
+        // As MariaDB 10.11 has its own flags there.
+        expected.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0x1d, 0, 0, 0]);
         expected.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
         let mut input = Input::default();
         input.push(&out.buf);
         let packet = input.next(1000).unwrap().unwrap();
         assert_eq!(input.payload(&packet), expected);
+    }
+
+    /// What the client of MariaDB 10.11 sends to its server, and the same by one that says it is of MySQL.
+    #[test]
+    fn flags_of_mariadb() {
+        let mut login = b"\x84\xa2\xbf\0\0\0\x10\0\x21".to_vec();
+        login.extend_from_slice(&[0; 19]);
+        login.extend_from_slice(b"\x1d\0\0\0root\0\0mysql_native_password\0\0");
+        let capabilities = |login: &[u8]| match Response::parse(login) {
+            Ok(Response::Login(login)) => login.capabilities,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(capabilities(&login), Capabilities(0x1d_00bf_a284));
+        assert!(capabilities(&login).has(Capabilities::PROGRESS));
+        login[0] |= 1;
+        assert_eq!(capabilities(&login), Capabilities(0x00bf_a285));
     }
 
     #[test]

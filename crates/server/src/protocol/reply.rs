@@ -147,6 +147,17 @@ pub fn push_error_as<'e>(out: &mut Output, error: &'e SqlError, read: impl FnOnc
     out.end(mark);
 }
 
+/// How far a statement is, for clients of MariaDB that ask for it: an error packet of a number that no error has. `thousandths` of a
+/// percent of the stage's work are done.
+pub fn push_progress(out: &mut Output, stage: u8, stages: u8, thousandths: u32, what: &str) {
+    let mark = out.begin();
+    // One text follows.
+    out.buf.extend_from_slice(&[0xFF, 0xFF, 0xFF, 1, stage, stages]);
+    out.buf.extend_from_slice(&thousandths.to_le_bytes()[..3]);
+    push_string(&mut out.buf, what.as_bytes());
+    out.end(mark);
+}
+
 /// An error packet for a client that has not been greeted: it knows no SQLSTATEs yet.
 pub fn push_early_error(out: &mut Output, error: &SqlError) {
     let mark = out.begin();
@@ -203,6 +214,14 @@ mod tests {
         let mut out = Output::default();
         push_end_of_rows(&mut out, Capabilities::DEPRECATE_EOF, &done);
         assert_eq!(&out.buf[4..], b"\xfe\0\0\x02\0\x01\0");
+    }
+
+    /// As MariaDB 10.11 sends it while it copies a table.
+    #[test]
+    fn progress_as_mariadb_sends_it() {
+        let mut out = Output { seq: 1, ..Output::default() };
+        push_progress(&mut out, 1, 2, 833, "copy to tmp table");
+        assert_eq!(out.buf, b"\x1b\0\0\x01\xff\xff\xff\x01\x01\x02\x41\x03\0\x11copy to tmp table");
     }
 
     #[test]

@@ -9,9 +9,12 @@ use vaquita_server::packet::{Input, Output};
 use vaquita_server::protocol::Capabilities;
 use vaquita_sql::password::{native_proof, sha2_proof};
 
-/// What a plain client can do.
-pub(crate) const CAPS: Capabilities =
-    Capabilities(Capabilities::ALWAYS.0 & !(Capabilities::SESSION_TRACK.0 | Capabilities::DEPRECATE_EOF.0));
+/// What a plain client can do: one of MySQL.
+pub(crate) const CAPS: Capabilities = Capabilities(
+    Capabilities::ALWAYS.0
+        & !(Capabilities::SESSION_TRACK.0 | Capabilities::DEPRECATE_EOF.0 | Capabilities::PROGRESS.0)
+        | Capabilities::LONG_PASSWORD.0,
+);
 
 /// A socket and its packets.
 pub(crate) struct Client<S> {
@@ -154,10 +157,11 @@ impl<S: Read + Write> Client<S> {
         if login.database.is_empty() {
             caps = Capabilities(caps.0 & !Capabilities::CONNECT_WITH_DB.0);
         }
-        let mut b = caps.0.to_le_bytes().to_vec();
+        let mut b = (caps.0 as u32).to_le_bytes().to_vec();
         b.extend_from_slice(&(16_u32 << 20).to_le_bytes());
         b.push(45);
-        b.extend_from_slice(&[0; 23]);
+        b.extend_from_slice(&[0; 19]);
+        b.extend_from_slice(&((caps.0 >> 32) as u32).to_le_bytes());
         b.extend_from_slice(login.user.as_bytes());
         b.push(0);
         push_string(&mut b, &proof(login.plugin, login.password, challenge));
@@ -227,7 +231,8 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    fn answer_of(&mut self, packet: &[u8]) -> Answer {
+    /// The answer that begins with a packet.
+    pub(crate) fn answer_of(&mut self, packet: &[u8]) -> Answer {
         match packet[0] {
             0 => ok(packet),
             0xFF => error(packet),

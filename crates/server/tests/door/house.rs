@@ -7,6 +7,8 @@
 //! | `TWO` | two results |
 //! | `WAIT` | waits for a lock until somebody says `WAKE`; killed: 1317 |
 //! | `WAKE` | ends all waits |
+//! | `WORK` | three stages of a third of a second each, which can be watched; then OK |
+//! | `WORKS` | two results, for each of which it works |
 //! | `FILE name` | asks the client for a file, tells its length and the sum of its bytes |
 //! | `FAIL` | 1146 |
 //! | `ID` | the connection's number |
@@ -19,8 +21,9 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 use vaquita_engine::WaitFor;
-use vaquita_server::backend::{Backend, Client, DoorLimits, Happening, Hooks, SessionLimits};
+use vaquita_server::backend::{Backend, Client, DoorLimits, Happening, Hooks, Report, SessionLimits, Watch};
 use vaquita_sql::accounts::{Account, Demand};
 use vaquita_sql::password::{CACHING_SHA2, NATIVE, native_stored, sha2_stored};
 use vaquita_sql::types::{Kind, SqlType};
@@ -146,7 +149,8 @@ impl Backend for House {
         check_database(info.database.as_deref())?;
         self.infos.lock().push(info);
         self.kills.lock().insert(id, hooks.clone());
-        Ok(Box::new(Guest { house: self.clone(), id, hooks, statements: HashMap::new() }))
+        let working = Arc::default();
+        Ok(Box::new(Guest { house: self.clone(), id, hooks, statements: HashMap::new(), working }))
     }
 
     fn kill(&self, id: u32) {
@@ -193,6 +197,8 @@ struct Guest {
     id: u32,
     hooks: Hooks,
     statements: HashMap<u32, u16>,
+    /// The stage it is at.
+    working: Arc<AtomicU32>,
 }
 
 impl Drop for Guest {
@@ -229,6 +235,15 @@ fn one(sink: &mut dyn ResultSink, text: &[u8], status: u16) -> SqlResult<()> {
 }
 
 impl Guest {
+    fn work(&self) {
+        for stage in [1, 2, 3, 0] {
+            self.working.store(stage, Ordering::Relaxed);
+            if stage > 0 {
+                std::thread::sleep(Duration::from_millis(350));
+            }
+        }
+    }
+
     fn rows(&self, words: &[&str], sink: &mut dyn ResultSink) -> SqlResult<()> {
         let number = |i: usize| words.get(i).and_then(|w| w.parse().ok()).unwrap_or(1_usize);
         let text = vec![b'x'; number(2)];
@@ -266,6 +281,16 @@ impl Client for Guest {
                 one(sink, b"first", 2 | 8)?;
                 one(sink, b"second", 2)
             }
+            "WORK" => {
+                self.work();
+                sink.end(done())
+            }
+            "WORKS" => {
+                self.work();
+                sink.end(Completion { status: 2 | 8, ..done() })?;
+                self.work();
+                one(sink, b"second", 2)
+            }
             "WAIT" => {
                 self.hooks.wait.before(WaitFor::Lock);
                 self.house.waits.wait(self.id)?;
@@ -299,6 +324,15 @@ impl Client for Guest {
             }
             _ => Err(SqlError { code: 1064, sqlstate: "42000".into(), message: "syntax".into() }),
         }
+    }
+
+    fn watch(&self) -> Option<Watch> {
+        let working = self.working.clone();
+        Some(Arc::new(move || {
+            let stage = working.load(Ordering::Relaxed);
+            let report = Report { stage, stages: 3, done: stage.into(), of: 8, what: "at work" };
+            (stage > 0).then_some(report)
+        }))
     }
 
     fn prepare(&mut self, sql: &[u8]) -> SqlResult<Prepared> {

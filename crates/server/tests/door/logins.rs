@@ -194,7 +194,7 @@ fn begin_tls(
 ) -> (Client<TlsStream>, Vec<u8>) {
     let mut plain = Client::dial(door.addr());
     let challenge = plain.greeting().unwrap();
-    let mut request = caps.0.to_le_bytes().to_vec();
+    let mut request = (caps.0 as u32).to_le_bytes().to_vec();
     request.extend_from_slice(&[0, 0, 0, 1, 45]);
     request.extend_from_slice(&[0; 23]);
     plain.send(&request);

@@ -5,6 +5,7 @@ mod client;
 mod house;
 mod logins;
 mod loops;
+mod reports;
 mod results;
 
 use client::Client;

@@ -14,7 +14,8 @@ pub(super) const NO_MARKERS: &str = "EXPLAIN FORMAT=JSON has no comments";
 pub(super) const NO_NAMES: &str = "addresses of clients are not resolved to names";
 pub(super) const NO_OLD: &str = "statements mean what they mean in 5.6";
 pub(super) const NO_OLD_PASSWORDS: &str = "passwords of before 4.1 and of sha256_password are not known here";
-pub(super) const NO_PERFORMANCE_SCHEMA: &str = "there is no performance schema here";
+pub(super) const NO_PERFORMANCE_SCHEMA: &str =
+    "of the performance schema there is `events_stages_current` alone, which is always on";
 pub(super) const NO_PRINTING: &str =
     "the monitor is not printed into the log; SHOW ENGINE INNODB STATUS has it";
 pub(super) const NO_PROFILES: &str = "there are no profiles of statements here";

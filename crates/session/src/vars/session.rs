@@ -67,6 +67,8 @@ pub struct SessionVars {
     pub net_read_timeout: u32,
     /// `net_write_timeout`, seconds.
     pub net_write_timeout: u32,
+    /// `progress_report_time`, seconds.
+    pub progress_report_time: u32,
     /// `sort_buffer_size`.
     pub sort_buffer_size: u64,
     /// `sql_mode`.
@@ -151,7 +153,7 @@ ids! {
     WARNING_COUNT CONNECTION_MEMORY_CHUNK_SIZE CONNECTION_MEMORY_LIMIT GLOBAL_CONNECTION_MEMORY_LIMIT
     GLOBAL_CONNECTION_MEMORY_TRACKING BASEDIR GENERAL_LOG GENERAL_LOG_FILE LOG_OUTPUT
     BLOCK_ENCRYPTION_MODE DEFAULT_PASSWORD_LIFETIME INNODB_TABLE_LOCKS MANDATORY_ROLES ACTIVATE_ALL_ROLES_ON_LOGIN
-    MIN_EXAMINED_ROW_LIMIT OFFLINE_MODE SQL_REQUIRE_PRIMARY_KEY SERVER_UUID SLOW_QUERY_LOG SLOW_QUERY_LOG_FILE SQL_LOG_OFF SYSTEM_TIME_ZONE TMPDIR DATADIR EVENT_SCHEDULER HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT
+    MIN_EXAMINED_ROW_LIMIT OFFLINE_MODE SQL_REQUIRE_PRIMARY_KEY SERVER_UUID SLOW_QUERY_LOG SLOW_QUERY_LOG_FILE SQL_LOG_OFF SYSTEM_TIME_ZONE TMPDIR DATADIR EVENT_SCHEDULER HOSTNAME LC_TIME_NAMES OPTIMIZER_SWITCH NET_READ_TIMEOUT NET_WRITE_TIMEOUT PROGRESS_REPORT_TIME
 }
 
 /// Variables that plans of statements depend on.
@@ -209,6 +211,7 @@ impl SessionVars {
             cte_max_recursion_depth: 0,
             net_read_timeout: 0,
             net_write_timeout: 0,
+            progress_report_time: 0,
             sort_buffer_size: 0,
             sql_mode: SqlMode::default(),
             sql_notes: true,
@@ -322,6 +325,7 @@ impl SessionVars {
             id::MAX_EXECUTION_TIME => self.max_execution_time = number,
             id::NET_READ_TIMEOUT => self.net_read_timeout = small,
             id::NET_WRITE_TIMEOUT => self.net_write_timeout = small,
+            id::PROGRESS_REPORT_TIME => self.progress_report_time = small,
             id::SORT_BUFFER_SIZE => self.sort_buffer_size = number,
             id::SQL_MODE => self.sql_mode = SqlMode(number),
             id::SQL_NOTES => self.sql_notes = on,

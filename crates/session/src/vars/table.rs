@@ -364,6 +364,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("preload_buffer_size", Both, Live, uint(1024, 1073741824, 1), "32768", Tuning),
     v("profiling", Both, Live, Kind::Bool, "0", Refused(NO_PROFILES)),
     v("profiling_history_size", Both, Live, uint(0, 100, 1), "15", Tuning),
+    v("progress_report_time", Both, Live, uint(0, 4294967295, 1), "5", Works),
     v("protocol_version", Global, Fact, uint(0, MAX, 1), "10", Works),
     v("proxy_user", Session, Fact, Kind::Text, "\0", Works),
     v("pseudo_slave_mode", Session, Live, Kind::Bool, "0", Tuning),

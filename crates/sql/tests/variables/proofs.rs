@@ -251,6 +251,8 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("open_files_limit", "../../vaquita/tests/few_files.rs", "what_does_not_fit_is_cut_and_said"),
     ("pid_file", "../../vaquita/tests/server_variables.rs", "it_listens_and_writes_where_it_is_told_to"),
     ("port", "../../vaquita/tests/server_variables.rs", "what_is_told_of_the_door_is_true"),
+    ("progress_report_time", "variables/values.rs", "idle_sessions_have_the_time_that_is_said"),
+    ("progress_report_time", "../../server/tests/door/reports.rs", "progress_report_time_says_how_often"),
     ("protocol_version", "../../vaquita/tests/server_variables.rs", "what_is_told_of_the_door_is_true"),
     ("proxy_user", "variables/facts.rs", "nobody_is_a_proxy"),
     ("pseudo_thread_id", "variables/values.rs", "numbers_and_texts_are_calculated_as_it_is_said"),

@@ -444,9 +444,16 @@ fn idle_sessions_have_the_time_that_is_said() {
     let person = ConnectInfo { interactive: true, ..ConnectInfo::embedded() };
     let person = opened.db.connect(person).expect("connects");
     assert_eq!(person.state().vars.wait_timeout, 200);
-    assert_eq!(run(&mut c, "set net_read_timeout = 7, net_write_timeout = 8, wait_timeout = 9"), "");
+    assert_eq!(
+        run(
+            &mut c,
+            "set net_read_timeout = 7, net_write_timeout = 8, wait_timeout = 9, progress_report_time = 10"
+        ),
+        ""
+    );
     let vars = &c.state().vars;
     assert_eq!((vars.net_read_timeout, vars.net_write_timeout, vars.wait_timeout), (7, 8, 9));
+    assert_eq!(vars.progress_report_time, 10);
 }
 
 #[test]

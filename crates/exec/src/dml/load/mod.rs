@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_engine::lower::charset::Charset;
+use vaquita_engine::{Progress, Stage};
 use vaquita_expr::stored::triggers_of;
 use vaquita_expr::trigger::TableTriggers;
 use vaquita_expr::{CompileCx, EvalCx, Row, TableRow, compile};
@@ -248,6 +249,25 @@ impl Loading<'_> {
         Ok(())
     }
 
+    /// Takes a file on the server.
+    fn take_all(
+        &mut self,
+        mut file: Source,
+        path: &Path,
+        progress: &Progress,
+        cx: &mut EvalCx<'_>,
+    ) -> SqlResult<()> {
+        let mut piece = vec![0; PIECE];
+        loop {
+            let n = file.read(path, &mut piece, cx.state)?;
+            self.take(&piece[..n], cx)?;
+            if n == 0 {
+                return Ok(());
+            }
+            progress.add(n as u64);
+        }
+    }
+
     fn row(&mut self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
         let plan = self.plan;
         let writer = &mut self.writer;
@@ -389,16 +409,14 @@ impl Planned for LoadPlan {
         let path = self.path(cx.db, cx.state)?;
         // A file may be slow, a pipe may wait for its other end.
         cx.state.give_way();
-        let mut file = Source::open(&path)?;
-        let mut piece = vec![0; PIECE];
-        let mut eval = cx.eval();
-        loop {
-            let n = file.read(&path, &mut piece, eval.state)?;
-            loading.take(&piece[..n], &mut eval)?;
-            if n == 0 {
-                return Ok(loading.outcome(cx.state));
-            }
+        let file = Source::open(&path)?;
+        let progress = cx.engine.progress().clone();
+        if let Some(len) = file.len() {
+            progress.begin_stage(Stage::File, len);
         }
+        let taken = loading.take_all(file, &path, &progress, &mut cx.eval());
+        progress.end();
+        taken.map(|()| loading.outcome(cx.state))
     }
 
     fn is_reusable(&self) -> bool {

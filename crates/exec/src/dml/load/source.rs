@@ -40,6 +40,11 @@ impl Source {
         Ok(Source { file, is_pipe: kind.is_fifo() })
     }
 
+    /// How long it is, if that is known.
+    pub(super) fn len(&self) -> Option<u64> {
+        self.file.metadata().ok().filter(|_| !self.is_pipe).map(|metadata| metadata.len())
+    }
+
     /// The next bytes; none at the end. A pipe that nobody has opened for writing yet is not at its end.
     ///
     /// # Errors
