@@ -72,10 +72,11 @@ impl<'p> Phrase<'p> {
             _ if !self.folds_ascii => {}
             None if raw.len() == word.len() => return true,
             // Before it are the same characters.
-            Some((a, b)) if (a | b).is_ascii() => {
-                if collation.by_differing_bytes(a.to_ascii_lowercase(), *b).is_some() {
-                    return false;
-                }
+            Some((a, b))
+                if (a | b).is_ascii()
+                    && collation.by_differing_bytes(a.to_ascii_lowercase(), *b).is_some() =>
+            {
+                return false;
             }
             _ => {}
         }
