@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use vaquita_base::codec::{get_u32, get_u64};
 use vaquita_base::{ManualClock, Rng};
+use vaquita_engine::fulltext::doc_id_key;
 use vaquita_engine::table::Table;
 use vaquita_engine::{
     Alteration, Column, Concurrency, ConvertRow, Engine, Error, Field, FullTextSpec, KeptKeys, Options,
@@ -30,7 +31,7 @@ fn open(build_threads: usize) -> Engine {
     let disk = SimDisk::new(7);
     disk.put_dir("/db".as_ref());
     let mut options =
-        Options { background: false, build_threads, sort_buffer_size: 256 << 10, ..Options::new("/db") };
+        Options { background: false, build_threads, sort_buffer_size: 16 << 10, ..Options::new("/db") };
     options.storage.buffer_pool_size = 16 << 20;
     options.storage.log_file_size = 48 << 20;
     options.storage.data_file_path = vec![SystemFile { name: "ibdata1".into(), size_bytes: 12 << 20 }];
@@ -189,5 +190,49 @@ fn all_words_of_all_rows() {
             }
             assert_eq!(words.len(), expected.len(), "index {index}");
         }
+    }
+}
+
+/// Documents that are numbered in another order than that of the rows: lists of a word reach into each other.
+#[test]
+fn numbers_in_any_order() {
+    const PRIME: u64 = 26003;
+    let number = |row: u64| row * 7_919 % PRIME + 1;
+    for threads in [1, 3] {
+        let engine = open(threads);
+        let mut session = engine.session();
+        let mut numbered = spec(TABLE, Vec::new());
+        numbered.columns.push(Column::new(ColumnDef::int("FTS_DOC_ID", 8, true).not_null()));
+        session.create_table(&numbered).unwrap();
+        let mut rng = Rng::new(threads as u64 + 10);
+        let rows: Vec<Texts> = (0..ROWS).map(|_| texts(&mut rng)).collect();
+        for (chunk, rows) in rows.chunks(1_000).enumerate() {
+            let insert = session.run(|s| {
+                let table = s.table(TABLE)?;
+                for (n, texts) in rows.iter().enumerate() {
+                    let row = chunk * 1_000 + n;
+                    let [a, b] = texts.each_ref().map(|text| text.as_deref().map(str::as_bytes));
+                    let doc = doc_id_key(number(row as u64));
+                    s.insert(&table, &[Some(&stored::int(row as i32)), a, b, Some(&doc)])?;
+                }
+                Ok(())
+            });
+            insert.unwrap();
+        }
+        let table = session.run(|s| s.table(TABLE)).unwrap();
+        let fulltext = [words("a", &[1])];
+        let alteration = Alteration { fulltext: &fulltext, ..Alteration::default() };
+        assert!(
+            session.alter_in_place(&table, &[], |t| t.alter(&[], alteration, Concurrency::Writes)).unwrap()
+        );
+        let table = session.run(|s| s.table(TABLE)).unwrap();
+        let (words, _) = found(&mut session, &table, 0);
+        let mut expected = expected(&rows, &[1]);
+        for (word, postings) in &mut expected {
+            postings.iter_mut().for_each(|(doc, _)| *doc = number(*doc - 1));
+            postings.sort();
+            assert_eq!(words.get(word), Some(&*postings), "{word:?}");
+        }
+        assert_eq!(words.len(), expected.len());
     }
 }

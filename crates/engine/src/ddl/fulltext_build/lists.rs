@@ -20,7 +20,7 @@ use vaquita_format::index_def::IndexDef;
 use vaquita_format::record::compare_fields;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_fts::DocId;
-use vaquita_fts::ilist::{Node, Posting, Postings};
+use vaquita_fts::ilist::{BYTES_FULL, Node, Posting, Postings};
 
 /// Fields of an entry, as of a record of a table of words.
 mod field {
@@ -30,7 +30,7 @@ mod field {
 }
 
 /// Bytes of entries that wait, at least, before those documents are written that can be.
-const WAITING: usize = 1 << 20;
+const WAITING: usize = BYTES_FULL;
 
 /// Adds a list of a word to a sorter.
 pub(super) fn entry(sorter: &mut Sorter<'_>, word: &[u8], list: &Node) {
