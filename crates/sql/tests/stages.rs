@@ -63,7 +63,7 @@ fn sees(statements: &[&str], wanted: &[&str]) {
         let begun = Instant::now();
         while !all() && begun.elapsed() < Duration::from_secs(60) {}
         drop(ends);
-        assert_eq!(altering.join().unwrap(), "");
+        assert_eq!(altering.join().expect("the change ends"), "");
     });
     for name in wanted {
         let state = name.rsplit('/').next().unwrap_or(name);
@@ -154,7 +154,7 @@ fn what_a_stage_is() {
             rows.len() >= 5
         });
         drop(ends);
-        let id = altering.join().unwrap();
+        let id = altering.join().expect("the change ends");
         let mut last = 0;
         for row in &rows {
             let cells: Vec<&str> = row.split('|').collect();

@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use vaquita_format::collation::Collation;
 use vaquita_format::index_def::KeyPart;
+use vaquita_format::tuple::TupleField;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::partition::TABLES;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};

@@ -29,9 +29,10 @@ fn reports(client: &mut Client<TcpStream>) -> (Vec<(u8, u8, u32, String)>, Answe
         }
         let mut r = Reader::new(&packet[3..]);
         assert_eq!(r.u8(), Ok(1), "one text");
-        let (stage, stages) = (r.u8().unwrap(), r.u8().unwrap());
-        let share = r.bytes(3).unwrap().iter().rev().fold(0, |share, &b| share << 8 | u32::from(b));
-        let what = String::from_utf8_lossy(r.string().unwrap()).into_owned();
+        let (stage, stages) = (r.u8().expect("a whole report"), r.u8().expect("a whole report"));
+        let share =
+            r.bytes(3).expect("a whole report").iter().rev().fold(0, |share, &b| share << 8 | u32::from(b));
+        let what = String::from_utf8_lossy(r.string().expect("a whole report")).into_owned();
         assert!(r.is_empty());
         found.push((stage, stages, share, what));
     }
