@@ -1,10 +1,11 @@
 //! Where statements run.
 
 use super::print::{Heading, Output, Summary};
-use super::progress::Activity;
+use super::progress::{Activity, Done, StageDone};
 use crate::embedded::{Connection, Database, OpenOptions};
 use std::io;
 use std::sync::Arc;
+use vaquita_sql::process::stage_name;
 use vaquita_sql::types::Kind;
 use vaquita_sql::{ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value};
 
@@ -73,9 +74,20 @@ impl Backend for Local {
             (of(&["dml_reads"]), of(&["dml_inserts", "dml_updates", "dml_deletes"]))
         };
         let before = counts();
+        let process = self.db.shared().processes().find(self.id);
         Some(Box::new(move || {
             let now = counts();
-            (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1))
+            let sight = process.as_ref().and_then(|process| process.sight());
+            let stage = sight.and_then(|sight| {
+                Some(StageDone {
+                    name: stage_name(sight.stage)?,
+                    stage: sight.phase,
+                    stages: sight.phases,
+                    done: sight.phase_completed,
+                    of: sight.phase_estimated,
+                })
+            });
+            Done { read: now.0.saturating_sub(before.0), changed: now.1.saturating_sub(before.1), stage }
         }))
     }
 
