@@ -56,6 +56,8 @@ impl Capabilities {
     /// Results end with OK packets, not with EOF packets.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
 
+    /// Reports of progress, as MariaDB's clients ask servers for them that do not call themselves MariaDB: not offered, but understood.
+    pub const PROGRESS_EARLY: Self = Self(1 << 29);
     /// Reports of progress between a statement and its answer. MariaDB's.
     pub const PROGRESS: Self = Self(1 << 32);
 

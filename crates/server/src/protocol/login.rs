@@ -136,6 +136,9 @@ impl Response {
         // A client of MySQL sends zeros, or nothing that was agreed upon.
         if !capabilities.has(Capabilities::LONG_PASSWORD) {
             capabilities.0 |= u64::from(of_mariadb) << 32;
+            if capabilities.has(Capabilities::PROGRESS_EARLY) {
+                capabilities = capabilities.with(Capabilities::PROGRESS);
+            }
         }
         if payload.len() == TLS_REQUEST_LEN && capabilities.has(Capabilities::SSL) {
             return Ok(Response::Tls(capabilities));
@@ -283,6 +286,12 @@ mod tests {
         assert!(capabilities(&login).has(Capabilities::PROGRESS));
         login[0] |= 1;
         assert_eq!(capabilities(&login), Capabilities(0x00bf_a285));
+        // To a server whose version does not say MariaDB it sends the flag that was for it first.
+        login[..4].copy_from_slice(b"\x8c\xa6\xff\x20");
+        login[28..32].fill(0);
+        assert!(capabilities(&login).has(Capabilities::PROGRESS));
+        login[0] |= 1;
+        assert!(!capabilities(&login).has(Capabilities::PROGRESS));
     }
 
     #[test]
