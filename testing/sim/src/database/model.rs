@@ -104,8 +104,8 @@ pub(super) struct History {
     acknowledged: usize,
     /// The state after the last.
     pub(super) now: Db,
-    /// A row that was being inserted, under a key that nobody was told, when the power went off.
-    pub(super) nameless: Option<(String, Row)>,
+    /// A row that was being inserted, under a key that nobody was told, when the power went off; and how many commits were before it.
+    nameless: Option<(String, Row, usize)>,
 }
 
 impl History {
@@ -119,19 +119,27 @@ impl History {
         self.acknowledged = self.deltas.len();
     }
 
-    /// If the nameless row is there, it is the last commit.
-    fn name(&mut self, found: &Db, table: String, row: &Row) {
+    /// The power has gone off while a row was inserted of whose key nobody was told.
+    pub(super) fn loses_sight_of(&mut self, table: String, row: Row) {
+        self.nameless = Some((table, row, self.deltas.len()));
+    }
+
+    /// If the nameless row is there, it was committed when sight of it was lost: a change of a definition, in whose midst that was, may
+    /// have been completed behind it.
+    fn name(&mut self, found: &Db, table: String, row: &Row, at: usize) {
         let (Some(there), Some(known)) = (found.get(&table), self.now.get(&table)) else { return };
         if let Some((key, _)) = there.rows.iter().find(|(k, r)| *r == row && !known.rows.contains_key(*k)) {
             let change = Change { table, key: key.clone(), row: Some(row.clone()) };
-            self.commit(Delta::Rows(vec![change]));
+            self.deltas.insert(at, Delta::Rows(vec![change]));
+            self.now = self.base.clone();
+            self.deltas.iter().for_each(|delta| apply(&mut self.now, delta));
         }
     }
 
     /// After a crash: the found state must be the one after some number of commits, all acknowledged ones among them.
     pub(super) fn settle(&mut self, found: &Db) -> Result<(), String> {
-        if let Some((table, row)) = self.nameless.take() {
-            self.name(found, table, &row);
+        if let Some((table, row, at)) = self.nameless.take() {
+            self.name(found, table, &row, at);
         }
         let mut state = self.base.clone();
         for n in 0..=self.deltas.len() {

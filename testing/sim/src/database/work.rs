@@ -191,7 +191,7 @@ impl Work {
                 let changes = if shape == Shape::Keyless { Vec::new() } else { vec![change] };
                 let duplicate = matches!(error, Error::DuplicateKey { .. });
                 if shape == Shape::Keyless && !self.workers[who].open {
-                    self.history.nameless = Some((table.clone(), row.clone()));
+                    self.history.loses_sight_of(table.clone(), row.clone());
                 }
                 self.failed(who, error, changes)?;
                 match duplicate {
