@@ -27,22 +27,24 @@ pub(crate) fn maintain(
     }
     let columns: Vec<ColumnMeta> =
         [("Table", 192), ("Op", 10), ("Msg_type", 10), ("Msg_text", 393_216)].map(|(n, l)| text(n, l)).into();
-    sink.columns(&Arc::from(columns))?;
-    let mut rows = 0;
+    // Nothing is answered before all is done: until then reports of progress may go to the client.
+    let mut said = Vec::new();
     for name in ast.tables {
-        for (kind, message) in one(cx, ast.action, name)? {
-            let full = full_name(cx, name);
-            let op = match ast.action {
-                MaintainAction::Analyze => "analyze",
-                MaintainAction::Check => "check",
-                MaintainAction::Optimize => "optimize",
-                MaintainAction::Repair => "repair",
-                MaintainAction::Checksum => "checksum",
-            };
-            let row = [full.as_str(), op, kind, message.as_str()].map(|s| Value::bytes(s.as_bytes()));
-            sink.row(&row)?;
-            rows += 1;
-        }
+        said.extend(one(cx, ast.action, name)?.into_iter().map(|line| (name, line)));
+    }
+    sink.columns(&Arc::from(columns))?;
+    let rows = said.len() as u64;
+    for (name, (kind, message)) in said {
+        let full = full_name(cx, name);
+        let op = match ast.action {
+            MaintainAction::Analyze => "analyze",
+            MaintainAction::Check => "check",
+            MaintainAction::Optimize => "optimize",
+            MaintainAction::Repair => "repair",
+            MaintainAction::Checksum => "checksum",
+        };
+        let row = [full.as_str(), op, kind, message.as_str()].map(|s| Value::bytes(s.as_bytes()));
+        sink.row(&row)?;
     }
     Ok(Outcome { affected_rows: rows, has_result: true, ..Outcome::default() })
 }
