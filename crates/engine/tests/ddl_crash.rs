@@ -535,8 +535,12 @@ fn a_change_of_a_definition_waits_for_little() {
     // What gets rid of the file; the file; the definition.
     assert_eq!(waits(&mut |s| s.create_table(&spec("a/t", &plain))), [log, "t.ibd", log]);
     assert_eq!(waits(&mut |s| s.rename_table("a/t", "a/v")), [log, log]);
-    // The old file has given its name up before another one gets it.
-    assert_eq!(waits(&mut |s| s.truncate_table("a/v")), [log, "a", "v.ibd", log]);
+    // The same: the empty file gets the name when the old one is gone.
+    let truncated = waits(&mut |s| s.truncate_table("a/v"));
+    assert!(
+        matches!(&truncated[..], [a, file, b] if a == log && b == log && file.starts_with("#sql-")),
+        "{truncated:?}"
+    );
     assert_eq!(waits(&mut |s| s.drop_table("a/v")), [log]);
     // And the checkpoint makes the names durable.
     let mut checkpoint = |_: &mut Session| engine.core().storage.flush_everything().map_err(Error::from);

@@ -47,4 +47,4 @@ pub use report::{OpenReport, RecoveryReport};
 pub use services::Services;
 pub use storage::Storage;
 pub use system::{Bootstrap, NoBootstrap};
-pub use table_spaces::Drops;
+pub use table_spaces::{FileChange, LoggedChanges};

@@ -29,6 +29,7 @@
 use crate::buf::{FramePosition, PageReadGuard, PageWriteGuard, assert_no_page_latched};
 use crate::error::{Error, Result};
 use crate::log::Room;
+use crate::space::assert_unchanging;
 use crate::storage::Storage;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -448,6 +449,7 @@ impl Storage {
             return Err(Error::Config("the folder is open for reading only".into()));
         }
         assert_no_page_latched("room in the log is reserved");
+        assert_unchanging();
         self.flusher().check_usable()?;
         match self.log().failure() {
             Some(failure) => Err(Error::Poisoned(failure.to_string())),

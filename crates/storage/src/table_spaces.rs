@@ -15,14 +15,23 @@ use vaquita_format::PageSize;
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::redo_rec::encode;
 
-/// Drops of tablespaces that are in the log: the checkpoint waits until they are done.
+/// A change of files.
+#[derive(Debug, Clone, Copy)]
+pub enum FileChange<'n> {
+    /// A tablespace and its file go.
+    Drop(SpaceId, &'n str),
+    /// A file gets another name: the one before, the one after.
+    Rename(SpaceId, &'n str, &'n str),
+}
+
+/// Changes of files that are in the log: the checkpoint waits until they are done.
 #[derive(Debug)]
-pub struct Drops<'s> {
+pub struct LoggedChanges<'s> {
     lsn: Lsn,
     _changing: Changing<'s>,
 }
 
-impl Drops<'_> {
+impl LoggedChanges<'_> {
     /// Up to where the log is to be durable before they are done.
     pub fn lsn(&self) -> Lsn {
         self.lsn
@@ -109,33 +118,39 @@ impl Storage {
     /// # Crash
     /// The drop is durable in the log before the file goes; recovery finishes it.
     pub fn drop_table_space(&self, id: SpaceId, name: &str) -> Result<()> {
-        let drops = self.log_drops([(id, name)])?;
-        self.log().flush_up_to(drops.lsn())?;
-        self.drop_logged(&drops, id, name)
+        let logged = self.log_changes(&[FileChange::Drop(id, name)])?;
+        self.log().flush_up_to(logged.lsn())?;
+        self.drop_logged(&logged, id, name)
     }
 
-    /// Says in the log that single-table spaces are dropped. They are to be dropped next; until the log is durable up to there, nothing
-    /// may come of it.
+    /// Says in the log that files of single-table spaces change. They are to do so next, in this order, when the log is durable up to there.
     ///
     /// # Errors
     /// The system tablespace is no table's; errors of the log.
-    pub fn log_drops<'n>(&self, spaces: impl IntoIterator<Item = (SpaceId, &'n str)>) -> Result<Drops<'_>> {
-        let spaces: Vec<(SpaceId, &str)> = spaces.into_iter().collect();
-        if let Some((_, name)) = spaces.iter().find(|(id, _)| *id == SpaceId::SYSTEM) {
-            return Err(Error::Folder(format!(
-                "{name}: the system tablespace is no table's, it is not dropped"
-            )));
+    pub fn log_changes(&self, changes: &[FileChange<'_>]) -> Result<LoggedChanges<'_>> {
+        for change in changes {
+            let (FileChange::Drop(id, name) | FileChange::Rename(id, name, _)) = change;
+            if *id == SpaceId::SYSTEM {
+                return Err(Error::Folder(format!(
+                    "{name}: the system tablespace is no table's, it is not dropped or renamed"
+                )));
+            }
         }
         let mut mtr = self.begin()?;
         let changing = self.spaces().change_names();
-        for (id, name) in spaces {
-            mtr.log_record(|log| encode::push_file_delete(log, id, name.as_bytes()));
+        for change in changes {
+            mtr.log_record(|log| match *change {
+                FileChange::Drop(id, name) => encode::push_file_delete(log, id, name.as_bytes()),
+                FileChange::Rename(id, from, to) => {
+                    encode::push_file_rename(log, id, from.as_bytes(), to.as_bytes())
+                }
+            });
         }
-        Ok(Drops { lsn: mtr.commit(), _changing: changing })
+        Ok(LoggedChanges { lsn: mtr.commit(), _changing: changing })
     }
 
     /// Drops a single-table space of which the log says so, durably.
-    fn drop_logged(&self, _drops: &Drops<'_>, id: SpaceId, name: &str) -> Result<()> {
+    fn drop_logged(&self, _logged: &LoggedChanges<'_>, id: SpaceId, name: &str) -> Result<()> {
         // A page whose writing has failed is on its way for ever: who dropped it would wait as long.
         self.flusher().check_usable()?;
         self.pool().discard_space(id);
@@ -166,18 +181,35 @@ impl Storage {
     /// # Crash
     /// The rename is durable in the log before it is done; recovery finishes it.
     pub fn rename_table_space(&self, id: SpaceId, from: &str, to: &str) -> Result<()> {
-        let links = self.links();
-        let path = links.renamed(&self.spaces().get(id)?.path(), to);
-        if self.fs().exists(&path) {
-            return Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display())));
+        self.check_free(id, to)?;
+        let logged = self.log_changes(&[FileChange::Rename(id, from, to)])?;
+        self.log().flush_up_to(logged.lsn())?;
+        self.rename_logged(&logged, id, from, to)
+    }
+
+    /// The same where the log says so, durably.
+    ///
+    /// # Errors
+    /// As [`Storage::rename_table_space`].
+    pub fn rename_logged(
+        &self,
+        _logged: &LoggedChanges<'_>,
+        id: SpaceId,
+        from: &str,
+        to: &str,
+    ) -> Result<()> {
+        let path = self.check_free(id, to)?;
+        self.links().rename(self.spaces(), id, to)?;
+        self.links().remove_left(&path, from)
+    }
+
+    /// The path that the file of a space gets with a name; nothing is there.
+    fn check_free(&self, id: SpaceId, name: &str) -> Result<PathBuf> {
+        let path = self.links().renamed(&self.spaces().get(id)?.path(), name);
+        match self.fs().exists(&path) {
+            true => Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display()))),
+            false => Ok(path),
         }
-        let mut mtr = self.begin()?;
-        let _changing = self.spaces().change_names();
-        mtr.log_record(|log| encode::push_file_rename(log, id, from.as_bytes(), to.as_bytes()));
-        let lsn = mtr.commit();
-        self.log().flush_up_to(lsn)?;
-        links.rename(self.spaces(), id, to)?;
-        links.remove_left(&path, from)
     }
 
     /// The file of an open single-table space, all of whose pages are written, takes the place of another one, which is no tablespace
@@ -222,10 +254,10 @@ impl Storage {
     ///
     /// # Errors
     /// I/O errors.
-    pub fn drop_logged_if_there(&self, drops: &Drops<'_>, id: SpaceId, name: &str) -> Result<bool> {
+    pub fn drop_logged_if_there(&self, logged: &LoggedChanges<'_>, id: SpaceId, name: &str) -> Result<bool> {
         let is_there = self.is_there(id, name)?;
         if is_there {
-            self.drop_logged(drops, id, name)?;
+            self.drop_logged(logged, id, name)?;
         }
         Ok(is_there)
     }

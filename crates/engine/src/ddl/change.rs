@@ -12,7 +12,7 @@ use crate::table::{Field, RowKey, Table};
 use parking_lot::RwLockWriteGuard;
 use std::sync::Arc;
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
-use vaquita_storage::{Drops, Storage};
+use vaquita_storage::{FileChange, LoggedChanges, Storage};
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxShared};
 
@@ -240,24 +240,22 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Makes a change durable that is committed, and removes what it left, the newest first: the files go at one time with the log saying so.
+/// Makes a change durable that is committed, and does what it left, the newest first: what becomes of files is durable in the log at
+/// one time with it.
 fn finish(core: &Core, lsn: Option<vaquita_base::Lsn>, mut left: Vec<(u64, Entry)>) -> Result<()> {
-    let spaces = left.iter().filter_map(|(_, entry)| match entry {
-        Entry::DropSpace { space, name } => Some((*space, name.as_str())),
-        _ => None,
-    });
-    let mut spaces = spaces.peekable();
+    left.reverse();
+    let changes: Vec<FileChange<'_>> = left.iter().filter_map(|(_, entry)| entry.file_change()).collect();
     // After the commit in the log: it is not durable without that.
-    let drops = spaces.peek().is_some().then(|| core.storage.log_drops(spaces)).transpose();
-    let until = drops.as_ref().ok().and_then(|drops| drops.as_ref().map(Drops::lsn)).max(lsn);
+    let logged = (!changes.is_empty()).then(|| core.storage.log_changes(&changes)).transpose();
+    let until = logged.as_ref().ok().and_then(|logged| logged.as_ref().map(LoggedChanges::lsn)).max(lsn);
     if let Some(until) = until {
         core.storage.log().flush_up_to(until).map_err(vaquita_storage::Error::from)?;
     }
-    if !left.is_empty() {
-        left.reverse();
-        // The change is done. What cannot be removed now is removed at the next opening.
-        let _ = drops.map_err(Into::into).and_then(|d| log::perform_dropped(core, &left, d.as_ref()));
-    }
+    // The change is done. What cannot be removed now is removed at the next opening.
+    let _ = logged.map_err(Into::into).and_then(|logged| match logged {
+        Some(logged) => log::perform_logged(core, &left, logged),
+        None => log::perform(core, &left),
+    });
     Ok(())
 }
 

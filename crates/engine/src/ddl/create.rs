@@ -193,25 +193,27 @@ pub(super) fn create_table(
 
 /// Makes a table's file, if it has a number for one, and its empty trees. Entries of the DDL log that get rid of them come to `undo`.
 pub(super) fn make_data(core: &Core, undo: &mut Vec<u64>, parts: &mut TableParts) -> Result<()> {
-    if parts.space != SpaceId::SYSTEM {
-        undo.extend(log::add_durably(core, &[drop_of(parts)])?);
-    }
-    make_noted_data(core, undo, parts)
+    let file = parts.name.clone();
+    make_data_in(core, undo, parts, &file)
 }
 
-/// What gets rid of a table's own file.
-pub(super) fn drop_of(parts: &TableParts) -> Entry {
-    Entry::DropSpace { space: parts.space, name: parts.name.clone() }
-}
-
-/// As [`make_data`], where what gets rid of the file is in the DDL log already.
-pub(super) fn make_noted_data(core: &Core, undo: &mut Vec<u64>, parts: &mut TableParts) -> Result<()> {
+/// The same with a file of another name.
+pub(super) fn make_data_in(
+    core: &Core,
+    undo: &mut Vec<u64>,
+    parts: &mut TableParts,
+    file: &str,
+) -> Result<()> {
     let storage = &core.storage;
     let own = parts.space != SpaceId::SYSTEM;
     if own {
         let flags = Flags::of(parts).table.space_flags(parts.page_size.logical());
         let flags = flags.map_err(|c| Error::BadDefinition(c.to_string()))?;
-        storage.create_table_space_in(parts.space, flags, &parts.name, parts.directory.as_deref())?;
+        undo.extend(log::add_durably(
+            core,
+            &[Entry::DropSpace { space: parts.space, name: file.to_owned() }],
+        )?);
+        storage.create_table_space_in(parts.space, flags, file, parts.directory.as_deref())?;
     }
     for (n, def) in parts.index_defs()?.into_iter().enumerate() {
         let tree = if own {

@@ -15,7 +15,7 @@
 //! | TYPE | uses | done |
 //! |---|---|---|
 //! | 1 | SPACE, NAME | tablespace SPACE and its file NAME are dropped |
-//! | 2 | SPACE, NAME, NEW_NAME | the file of SPACE, if called NEW_NAME, is called NAME again |
+//! | 2 | SPACE, NAME, NEW_NAME | the file of SPACE, if called NEW_NAME, is called NAME: again, or by now |
 //! | 3 | SPACE, INDEX_ID, PAGE_NO, NAME | the tree with the root PAGE_NO is freed; NAME is the file to open |
 //! | 4 | SPACE, NAME | tablespace SPACE goes with its file, if that is called NAME; else it is let go and its file stays |
 //!
@@ -34,7 +34,7 @@ use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::{IndexDef, IndexSpec, RowFormat};
 use vaquita_format::index_page::{FieldUpdate, SearchMode, header};
 use vaquita_format::tuple::{Tuple, TupleField};
-use vaquita_storage::{Drops, Mtr, Storage};
+use vaquita_storage::{FileChange, LoggedChanges, Mtr, Storage};
 use vaquita_txn::{AccessMode, Isolation, Trx};
 
 /// PAGE_NO in the clustered record.
@@ -53,7 +53,7 @@ pub(super) const HOW: WriteOptions = WriteOptions {
 pub(super) enum Entry {
     /// A tablespace with its file goes.
     DropSpace { space: SpaceId, name: String },
-    /// A file gets its name back.
+    /// A file gets its name back; or the one that it is to have after the commit.
     RenameBack { space: SpaceId, name: String, new_name: String },
     /// A tablespace that was to be taken in: a file that was made of the user's goes; one that has taken its place is the user's.
     TakeIn { space: SpaceId, name: String },
@@ -62,6 +62,15 @@ pub(super) enum Entry {
 }
 
 impl Entry {
+    /// What becomes of a file by it that the log has a record of.
+    pub(super) fn file_change(&self) -> Option<FileChange<'_>> {
+        match self {
+            Entry::DropSpace { space, name } => Some(FileChange::Drop(*space, name)),
+            Entry::RenameBack { space, name, new_name } => Some(FileChange::Rename(*space, new_name, name)),
+            Entry::TakeIn { .. } | Entry::FreeTree { .. } => None,
+        }
+    }
+
     fn values(&self, id: u64) -> Values {
         let (kind, index, space, root, name, new_name) = match self {
             Entry::DropSpace { space, name } => (1, IndexId(0), *space, PageNo::NULL, name, None),
@@ -148,35 +157,53 @@ pub(super) fn newest_first(core: &Core, ids: &[u64]) -> Result<Vec<(u64, Entry)>
 /// Does entries and deletes them. One that cannot be done stays, and is tried again at the next opening; the first such
 /// failure.
 pub(super) fn perform(core: &Core, entries: &[(u64, Entry)]) -> Result<()> {
-    perform_dropped(core, entries, None)
+    let mut performed = Performed::default();
+    entries.iter().for_each(|entry| performed.take(core, entry, None));
+    performed.end(core)
 }
 
-/// The same where the log says durably of all spaces that are dropped that they are.
-pub(super) fn perform_dropped(
-    core: &Core,
-    entries: &[(u64, Entry)],
-    drops: Option<&Drops<'_>>,
-) -> Result<()> {
-    let mut failure = None;
-    let mut done = Vec::new();
-    for (id, entry) in entries {
-        match perform_one(core, *id, entry, drops) {
-            Ok(()) => done.push(*id),
-            Err(e) => drop(failure.get_or_insert(e)),
+/// The same where the log says durably of all files that are dropped and renamed that they are. They are first: while their names
+/// change nobody may wait for room in the log.
+pub(super) fn perform_logged(core: &Core, entries: &[(u64, Entry)], logged: LoggedChanges<'_>) -> Result<()> {
+    let mut performed = Performed::default();
+    let (files, others): (Vec<_>, Vec<_>) =
+        entries.iter().partition(|(_, entry)| entry.file_change().is_some());
+    files.into_iter().for_each(|entry| performed.take(core, entry, Some(&logged)));
+    drop(logged);
+    others.into_iter().for_each(|entry| performed.take(core, entry, None));
+    performed.end(core)
+}
+
+/// Entries that were done, and what made one stay.
+#[derive(Debug, Default)]
+struct Performed {
+    done: Vec<u64>,
+    failure: Option<Error>,
+}
+
+impl Performed {
+    fn take(&mut self, core: &Core, (id, entry): &(u64, Entry), logged: Option<&LoggedChanges<'_>>) {
+        match perform_one(core, *id, entry, logged) {
+            Ok(()) => self.done.push(*id),
+            Err(e) => drop(self.failure.get_or_insert(e)),
         }
     }
-    if !done.is_empty() {
-        // Not made durable: what is found done at the next opening is done.
-        on_its_own(core, |trx| done.iter().try_for_each(|&id| delete(core, trx, id)))?;
+
+    fn end(self, core: &Core) -> Result<()> {
+        let Performed { done, failure } = self;
+        if !done.is_empty() {
+            // Not made durable: what is found done at the next opening is done.
+            on_its_own(core, |trx| done.iter().try_for_each(|&id| delete(core, trx, id)))?;
+        }
+        failure.map_or(Ok(()), Err)
     }
-    failure.map_or(Ok(()), Err)
 }
 
-fn perform_one(core: &Core, id: u64, entry: &Entry, drops: Option<&Drops<'_>>) -> Result<()> {
+fn perform_one(core: &Core, id: u64, entry: &Entry, logged: Option<&LoggedChanges<'_>>) -> Result<()> {
     let storage = &*core.storage;
     match entry {
-        Entry::DropSpace { space, name } => drop(match drops {
-            Some(drops) => storage.drop_logged_if_there(drops, *space, name)?,
+        Entry::DropSpace { space, name } => drop(match logged {
+            Some(logged) => storage.drop_logged_if_there(logged, *space, name)?,
             None => storage.drop_if_there(*space, name)?,
         }),
         Entry::RenameBack { space, name, new_name } => {
@@ -185,7 +212,10 @@ fn perform_one(core: &Core, id: u64, entry: &Entry, drops: Option<&Drops<'_>>) -
                 storage.open_table_space(*space, &there)?;
             }
             if storage.spaces().get(*space).is_ok_and(|s| s.path() == there) {
-                storage.rename_table_space(*space, new_name, name)?;
+                match logged {
+                    Some(logged) => storage.rename_logged(logged, *space, new_name, name)?,
+                    None => storage.rename_table_space(*space, new_name, name)?,
+                }
             }
         }
         Entry::TakeIn { space, name } => match storage.fs().exists(&storage.table_space_path(name)?) {

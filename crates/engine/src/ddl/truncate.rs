@@ -1,5 +1,5 @@
 //! TRUNCATE TABLE: an empty table takes the place of the old one, with new numbers, so that nothing that refers to old
-//! rows finds new ones.
+//! rows finds new ones. Its file has a name of its own until the change is committed; then the old file goes, and it gets that one's.
 
 use super::change::Change;
 use super::log::Entry;
@@ -23,12 +23,17 @@ pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Res
     }
     parts.auto_inc_from = 0;
     parts.versions = None;
-    let (old_file, words) = change.unlatched(|change| {
+    let (file, words) = change.unlatched(|change| {
         let stopwords = kept_stopwords(change, &parts)?;
         make_empty(change, &row, &mut parts, &stopwords)
     })?;
     fulltext::drop_all(change, &row)?;
-    definition::leave_data(change, &row, &old_file)?;
+    if parts.space != SpaceId::SYSTEM {
+        // Done when the old one, which comes behind it, is gone.
+        let (space, name) = (parts.space, parts.name.clone());
+        change.leaves(&Entry::RenameBack { space, name, new_name: file })?;
+    }
+    definition::leave_data(change, &row, name)?;
     definition::delete(change, &row)?;
     definition::insert(change, &parts)?;
     fulltext::insert(change, &words)?;
@@ -44,8 +49,8 @@ fn kept_stopwords(change: &mut Change<'_>, parts: &TableParts) -> Result<Stopwor
     }
 }
 
-/// Makes the file and the trees of the empty table, with numbers of its own, and the tables of its FULLTEXT indexes. The old one's file
-/// makes room for it; what that is called now.
+/// Makes the file and the trees of the empty table, with numbers of its own, and the tables of its FULLTEXT indexes. What the file is
+/// called.
 fn make_empty(
     change: &mut Change<'_>,
     row: &TableRow,
@@ -61,32 +66,26 @@ fn make_empty(
     for index in &mut parts.fulltext {
         index.id = ids::index_id(storage)?;
     }
-    let mut old_file = row.name.clone();
+    let mut file = row.name.clone();
     if row.space != SpaceId::SYSTEM {
-        old_file = out_of_the_way(&row.name, row.id.get());
         let path = storage.table_space_path(&row.name)?;
         if parts.directory.is_some() && !storage.fs().exists(&path) {
             // The empty one would be in the way when its directory is there again.
             return Err(missing(&row.name, &path));
         }
         if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
+            // Another space's file at its name is seen before anything is done.
             storage.open_table_space(row.space, &path)?;
         }
+        file = until_then(&row.name, parts.id.get());
         parts.space = ids::space_id(storage)?;
-        if storage.spaces().contains(row.space) {
-            let (space, name, new_name) = (row.space, row.name.clone(), old_file.clone());
-            change.will_rename(&[Entry::RenameBack { space, name, new_name }, create::drop_of(parts)])?;
-            storage.rename_table_space(row.space, &row.name, &old_file)?;
-            create::make_noted_data(change.core, &mut change.undo, parts)?;
-            return Ok((old_file, fulltext::make_all(change, parts, stopwords)?));
-        }
     }
-    create::make_data(change.core, &mut change.undo, parts)?;
-    Ok((old_file, fulltext::make_all(change, parts, stopwords)?))
+    create::make_data_in(change.core, &mut change.undo, parts, &file)?;
+    Ok((file, fulltext::make_all(change, parts, stopwords)?))
 }
 
-/// The name of a file that is about to go.
-fn out_of_the_way(name: &str, id: u64) -> String {
+/// The name of a file until it gets that of its table.
+fn until_then(name: &str, id: u64) -> String {
     match name.rsplit_once('/') {
         Some((database, _)) => format!("{database}/#sql-vaquita-{id:x}"),
         None => format!("#sql-vaquita-{id:x}"),

@@ -16,7 +16,7 @@ use crate::error::Result;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use vaquita_io::FileSystem;
+use vaquita_io::{ErrorKind, FileSystem};
 
 /// What is not durable yet.
 #[derive(Debug, Default)]
@@ -48,10 +48,55 @@ impl Pending {
 #[derive(Debug)]
 pub(crate) struct Changing<'n>(#[expect(dead_code, reason = "held, not looked at")] RwLockReadGuard<'n, ()>);
 
+/// How many of these the thread has; known where debug assertions are on.
+mod held {
+    use std::cell::Cell;
+
+    thread_local! {
+        static COUNT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count() -> usize {
+        COUNT.get()
+    }
+
+    pub(super) fn enter() {
+        if cfg!(debug_assertions) {
+            COUNT.set(count() + 1);
+        }
+    }
+
+    pub(super) fn leave() {
+        if cfg!(debug_assertions) {
+            COUNT.set(count() - 1);
+        }
+    }
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        held::leave();
+    }
+}
+
+/// Asserts that the thread does not change names: the checkpoint, which it may come to wait for, waits for it. Costs nothing, and finds
+/// nothing, where debug assertions are off.
+///
+/// # Panics
+/// If it does.
+#[inline]
+pub(crate) fn assert_unchanging() {
+    if cfg!(debug_assertions) {
+        assert!(held::count() == 0, "names of files are being changed before room in the log is reserved");
+    }
+}
+
 impl Names {
     /// Begins a change whose record comes into the log before it is done.
     pub(crate) fn change(&self) -> Changing<'_> {
-        Changing(self.changing.read())
+        let guard = self.changing.read();
+        held::enter();
+        Changing(guard)
     }
 
     /// A name came or went.
@@ -84,9 +129,10 @@ impl Names {
             (pending.directories.keys().cloned().collect::<Vec<PathBuf>>(), pending.changes)
         };
         for directory in &due {
-            // One that went with all its names needs nothing.
-            if fs.is_dir(directory) {
-                fs.sync_dir(directory)?;
+            match fs.sync_dir(directory) {
+                // It went with all its names.
+                Err(e) if e.kind == ErrorKind::NotFound => {}
+                synced => synced?,
             }
         }
         let mut pending = self.pending.lock();
@@ -102,5 +148,43 @@ impl Names {
     pub(super) fn settle_all(&self, fs: &dyn FileSystem) -> Result<()> {
         drop(self.changing.write());
         self.settle(fs)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use vaquita_io::sim::SimDisk;
+
+    fn synced(disk: &SimDisk) -> usize {
+        disk.trace().iter().filter(|op| op.what == "sync directory").count()
+    }
+
+    #[test]
+    fn a_directory_that_went_with_its_names_needs_no_sync() {
+        let disk = SimDisk::new(1);
+        disk.put_dir("/db/d".as_ref());
+        let names = Names::default();
+        names.changed("/db/d/t.ibd".as_ref());
+        disk.remove_dir("/db/d".as_ref()).unwrap();
+        names.settle_all(&disk).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_a_file_has_left_is_given_when_that_is_durable() {
+        let disk = SimDisk::new(1);
+        disk.put_dir("/db/d".as_ref());
+        disk.set_trace(true);
+        let names = Names::default();
+        names.moved("/db/d/t.ibd".as_ref());
+        names.free(&disk, "/db/d/u.ibd".as_ref()).unwrap();
+        assert_eq!(synced(&disk), 0, "nobody has left that one");
+        names.free(&disk, "/db/d/t.ibd".as_ref()).unwrap();
+        assert_eq!(synced(&disk), 1);
+        // It is durable now, and nothing is left to do.
+        names.free(&disk, "/db/d/t.ibd".as_ref()).unwrap();
+        names.settle_all(&disk).unwrap();
+        assert_eq!(synced(&disk), 1);
     }
 }
