@@ -133,33 +133,18 @@ impl Analyzer {
         columns: impl IntoIterator<Item = Option<&'a [u8]>>,
         mut each: impl FnMut(&[u8], u32),
     ) {
-        self.document_raw(columns, |_, at, decide| {
-            if let Some(word) = decide() {
-                each(&word, at);
-            }
-        });
-    }
-
-    /// The same, words as they are in the texts: who wants to know asks how the word is spelled in the index, if it is indexed.
-    pub(crate) fn document_raw<'a>(
-        &self,
-        columns: impl IntoIterator<Item = Option<&'a [u8]>>,
-        mut each: impl FnMut(&[u8], u32, &mut dyn FnMut() -> Option<Vec<u8>>),
-    ) {
         let mut first = HashMap::<Box<[u8]>, bool>::new();
-        self.raw_words(columns, |raw, at| {
-            each(raw, at, &mut || {
-                let folded = self.folded(raw);
-                if self.has_wrong_size(&folded) {
-                    return None;
-                }
-                let is_indexed = !self.is_stopword(&folded);
-                let is_indexed = match self.is_spelled_otherwise(&folded) {
-                    true => *first.entry(self.key(&folded)).or_insert(is_indexed),
-                    false => is_indexed,
-                };
-                is_indexed.then_some(folded)
-            });
+        self.each_word(columns, |word, at| {
+            if word.has_wrong_size {
+                return;
+            }
+            let is_indexed = match self.is_spelled_otherwise(&word.text) {
+                true => *first.entry(self.key(&word.text)).or_insert(word.is_indexed),
+                false => word.is_indexed,
+            };
+            if is_indexed {
+                each(&word.text, at);
+            }
         });
     }
 

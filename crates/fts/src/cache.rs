@@ -11,11 +11,8 @@
 //! - I2: a word is kept under the key of its collation, spelled as it came first.
 //! - I3: [`IndexCache::bytes`] never counts less than the lists and words take.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
-
-use foldhash::fast::RandomState;
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
@@ -59,57 +56,6 @@ const WORD_BYTES: usize = size_of::<(Box<[u8]>, CachedWord)>() + 32;
 const POSTING_BYTES: usize = size_of::<CachedPosting>() + 16;
 const DOCUMENT_BYTES: usize = 2 * size_of::<DocId>();
 
-impl CachedWord {
-    fn put(&mut self, posting: CachedPosting) {
-        // Most come in the order of their numbers.
-        let at = match self.postings.last() {
-            Some(last) if last.doc > posting.doc => self.postings.partition_point(|p| p.doc < posting.doc),
-            _ => self.postings.len(),
-        };
-        self.postings.insert(at, posting);
-    }
-}
-
-/// A word of one document: the spelling that comes first, and the places.
-struct DocumentWord {
-    key: Vec<u8>,
-    text: Vec<u8>,
-    positions: Vec<u32>,
-}
-
-/// The words of a document, as [`Analyzer::document`] finds them. Each spelling is looked at once.
-fn document_words<'a>(
-    analyzer: &Analyzer,
-    columns: impl IntoIterator<Item = Option<&'a [u8]>>,
-) -> Vec<DocumentWord> {
-    let mut words: Vec<DocumentWord> = Vec::new();
-    let mut by_key = HashMap::<Box<[u8]>, usize, RandomState>::default();
-    // What comes of a spelling does not change within a document: the first spelling of a word has decided for all.
-    let mut spellings = HashMap::<Box<[u8]>, Option<usize>, RandomState>::default();
-    analyzer.document_raw(columns, |raw, at, decide| {
-        let known = spellings.get(raw).copied();
-        let word = known.unwrap_or_else(|| {
-            let word = decide().map(|text| {
-                let key = analyzer.key(&text);
-                let number = *by_key.entry(key.clone()).or_insert(words.len());
-                if number == words.len() {
-                    words.push(DocumentWord { key: key.into(), text, positions: Vec::new() });
-                }
-                number
-            });
-            spellings.insert(raw.into(), word);
-            word
-        });
-        let Some(word) = word else { return };
-        let positions = &mut words[word].positions;
-        // A parser may find the same word twice in a place.
-        if positions.last().is_none_or(|&last| last < at) {
-            positions.push(at);
-        }
-    });
-    words
-}
-
 impl IndexCache {
     /// An empty one.
     pub fn new() -> IndexCache {
@@ -126,9 +72,19 @@ impl IndexCache {
         if !self.begin(doc) {
             return;
         }
+        // By key: the spelling that comes first, and the places.
+        let mut found = BTreeMap::<Box<[u8]>, (Box<[u8]>, Vec<u32>)>::new();
+        analyzer.document(columns, |word, position| {
+            let positions =
+                &mut found.entry(analyzer.key(word)).or_insert_with(|| (word.into(), Vec::new())).1;
+            // A parser may find the same word twice in a place.
+            if positions.last().is_none_or(|&last| last < position) {
+                positions.push(position);
+            }
+        });
         let turn = self.turn;
-        for DocumentWord { key, text, positions } in document_words(analyzer, columns) {
-            self.put(Cow::Owned(key), &text, CachedPosting { doc, turn, positions: positions.into() });
+        for (key, (text, positions)) in found {
+            self.put(key, &text, CachedPosting { doc, turn, positions: positions.into() });
         }
     }
 
@@ -142,15 +98,19 @@ impl IndexCache {
         is_new
     }
 
-    fn put(&mut self, key: Cow<'_, [u8]>, text: &[u8], posting: CachedPosting) {
+    fn put(&mut self, key: Box<[u8]>, text: &[u8], posting: CachedPosting) {
         self.bytes += POSTING_BYTES + posting.positions.len() * size_of::<u32>();
-        if let Some(word) = self.words.get_mut(&*key) {
-            word.put(posting);
-            return;
-        }
-        self.bytes += WORD_BYTES + key.len() + text.len();
-        let word = CachedWord { text: text.into(), postings: vec![posting] };
-        self.words.insert(key.into_owned().into(), word);
+        let key_bytes = key.len();
+        let word = self.words.entry(key).or_insert_with(|| {
+            self.bytes += WORD_BYTES + key_bytes + text.len();
+            CachedWord { text: text.into(), postings: Vec::new() }
+        });
+        // Most come in the order of their numbers.
+        let at = match word.postings.last() {
+            Some(last) if last.doc > posting.doc => word.postings.partition_point(|p| p.doc < posting.doc),
+            _ => word.postings.len(),
+        };
+        word.postings.insert(at, posting);
     }
 
     /// Adds the documents of another cache of the same index, in the order of their numbers; those that are here are left out.
@@ -165,7 +125,7 @@ impl IndexCache {
         for (key, word) in other.words {
             for posting in word.postings {
                 if let Some(&turn) = new.get(&posting.doc) {
-                    self.put(Cow::Borrowed(&key), &word.text, CachedPosting { turn, ..posting });
+                    self.put(key.clone(), &word.text, CachedPosting { turn, ..posting });
                 }
             }
         }
@@ -182,7 +142,7 @@ impl IndexCache {
         }
         for (key, word) in &self.words {
             for posting in &word.postings[word.postings.partition_point(|p| p.doc < from)..] {
-                rest.put(Cow::Borrowed(key), &word.text, posting.clone());
+                rest.put(key.clone(), &word.text, posting.clone());
             }
         }
         rest
