@@ -464,7 +464,10 @@ fn a_build_goes_through_its_stages_in_order() {
     let seen = std::mem::take(&mut *seen.lock());
     let mut stages: Vec<Stage> = seen.iter().map(|sight| sight.stage).collect();
     stages.dedup();
-    assert_eq!(stages, [Stage::Scan, Stage::Sort, Stage::Load, Stage::Flush, Stage::Commit]);
+    // Pages may be left to be written in the end; that depends on where they are in the file.
+    let flushes = [Stage::Scan, Stage::Sort, Stage::Load, Stage::Flush, Stage::Commit];
+    let has_none_left = [Stage::Scan, Stage::Sort, Stage::Load, Stage::Commit];
+    assert!(stages == flushes || stages == has_none_left, "{stages:?}");
     for two in seen.windows(2) {
         let (a, b) = (two[0], two[1]);
         assert!(a.number <= b.number && (a.number == b.number) == (a.stage == b.stage), "{a:?} {b:?}");
