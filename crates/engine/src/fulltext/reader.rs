@@ -6,7 +6,7 @@
 use super::auxiliary::{self, ILIST, Reading, WORD};
 use super::load::DocumentReader;
 use crate::core::Core;
-use crate::cursor::estimate::estimate_rows;
+use crate::cursor::estimate::count_or_estimate_rows;
 use crate::cursor::{Cursor, ReadOptions, Seek};
 use crate::documents::{self, Settled, TableDocuments, WordsSeen};
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ impl<'c> FullTextReader<'c> {
         index: &Arc<FullTextIndex>,
     ) -> Result<FullTextReader<'c>> {
         let words = auxiliary::words(core, table, index.id)?;
-        let documents = estimate_rows(core, table)?;
+        let documents = count_or_estimate_rows(core, table)?;
         // Under the mutex under which written lists are committed: the view sees those that are in no cache any more.
         let began = core.documents.with_settled(table, |loaded, settled| {
             let seen = documents::seen(loaded, index.id)?;
