@@ -144,6 +144,15 @@ fn found(session: &mut Session, table: &Table, index: usize) -> (Words, usize) {
     (all, rows)
 }
 
+/// Adds an index to the table as it is; the table that has it.
+fn add_words(session: &mut Session, index: FullTextSpec) -> Arc<Table> {
+    let table = session.run(|s| s.table(TABLE)).unwrap();
+    let fulltext = [index];
+    let alteration = Alteration { fulltext: &fulltext, ..Alteration::default() };
+    assert!(session.alter_in_place(&table, &[], |t| t.alter(&[], alteration, Concurrency::Writes)).unwrap());
+    session.run(|s| s.table(TABLE)).unwrap()
+}
+
 #[test]
 fn all_words_of_all_rows() {
     for threads in [1, 3] {
@@ -174,13 +183,7 @@ fn all_words_of_all_rows() {
             .unwrap_or_else(|e: Error| panic!("{e}"));
         assert!(engine.core().metrics.sort_files.get() > sorted + 10, "entries are sorted in files, too");
         // And one more beside them, of documents that are in the tables already.
-        let table = session.run(|s| s.table(TABLE)).unwrap();
-        let fulltext = [words("a", &[1])];
-        let alteration = Alteration { fulltext: &fulltext, ..Alteration::default() };
-        assert!(
-            session.alter_in_place(&table, &[], |t| t.alter(&[], alteration, Concurrency::Writes)).unwrap()
-        );
-        let table = session.run(|s| s.table(TABLE)).unwrap();
+        let table = add_words(&mut session, words("a", &[1]));
         for (index, columns) in [(0, &[2][..]), (1, &[2, 1]), (2, &[1])] {
             let (words, n) = found(&mut session, &table, index);
             let expected = expected(&rows, columns);
@@ -219,13 +222,7 @@ fn numbers_in_any_order() {
             });
             insert.unwrap();
         }
-        let table = session.run(|s| s.table(TABLE)).unwrap();
-        let fulltext = [words("a", &[1])];
-        let alteration = Alteration { fulltext: &fulltext, ..Alteration::default() };
-        assert!(
-            session.alter_in_place(&table, &[], |t| t.alter(&[], alteration, Concurrency::Writes)).unwrap()
-        );
-        let table = session.run(|s| s.table(TABLE)).unwrap();
+        let table = add_words(&mut session, words("a", &[1]));
         let (words, _) = found(&mut session, &table, 0);
         let mut expected = expected(&rows, &[1]);
         for (word, postings) in &mut expected {

@@ -114,6 +114,11 @@ impl<'a> Links<'a> {
         (parent != self.dir && directory != self.dir).then_some(directory)
     }
 
+    /// Whether a file is in a directory elsewhere.
+    pub(crate) fn is_elsewhere(self, file: &Path) -> bool {
+        self.directory_of(file).is_some()
+    }
+
     /// Where a file goes that gets the name of a table: it stays in its directory.
     pub(crate) fn renamed(self, file: &Path, to: &str) -> PathBuf {
         match self.directory_of(file) {
@@ -127,7 +132,7 @@ impl<'a> Links<'a> {
     pub(crate) fn rename(self, spaces: &SpaceMap, id: SpaceId, to: &str) -> Result<()> {
         let file = spaces.get(id)?.path();
         let target = self.renamed(&file, to);
-        if self.directory_of(&file).is_none() {
+        if !self.is_elsewhere(&file) {
             return spaces.rename(id, &target);
         }
         let folder = target.parent().unwrap_or(self.dir);

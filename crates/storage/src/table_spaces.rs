@@ -165,7 +165,7 @@ impl Storage {
             }
         }
         let folder = path.parent().unwrap_or(&self.options().dir);
-        if path != self.links().default(name) && self.fs().is_dir(folder) {
+        if self.links().is_elsewhere(&path) && self.fs().is_dir(folder) {
             // Without its link it is not found any more.
             self.fs().sync_dir(folder)?;
         }

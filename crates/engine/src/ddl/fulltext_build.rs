@@ -37,7 +37,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use vaquita_format::collation::Collation;
 use vaquita_format::index_def::KeyPart;
-use vaquita_format::tuple::TupleField;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::partition::TABLES;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
@@ -300,15 +299,7 @@ impl FullTextBuild {
     ) -> Result<()> {
         each_by_a_thread(core, words, sorters, |table, sorter| {
             let mut loading = Loading::new(core, table, &self.table);
-            progress.enter(Stage::Sort);
-            let mut first = true;
-            let each = |fields: &[TupleField<'_>]| {
-                if std::mem::take(&mut first) {
-                    progress.enter(Stage::Load);
-                }
-                loading.take(fields)
-            };
-            sorter.finish(|| self.check(), each)?;
+            sorter.finish(progress, || self.check(), |fields| loading.take(fields))?;
             progress.enter(Stage::Flush);
             loading.finish()
         })

@@ -101,12 +101,7 @@ fn load(
     let mut builder = BulkBuilder::new(&index.tree, &core.storage, FILL).with_max_trx_id(trx_id);
     let mut before: Vec<Option<Vec<u8>>> = Vec::new();
     let n_uniq = index.parts.len();
-    progress.enter(Stage::Sort);
     let each = |fields: &[TupleField<'_>]| {
-        // The last merge gives the entries as they are wanted.
-        if builder.records() == 0 {
-            progress.enter(Stage::Load);
-        }
         if index.is_unique() {
             if same_key(index, &before, &fields[..n_uniq]) {
                 return Err(Error::DuplicateKey {
@@ -125,7 +120,7 @@ fn load(
         }
         Ok(())
     };
-    sorter.finish(others.check, each)?;
+    sorter.finish(progress, others.check, each)?;
     progress.add(builder.records() % TOLD);
     progress.enter(Stage::Flush);
     builder.finish()?;

@@ -477,11 +477,7 @@ impl Rebuild {
         let mut builder = of_rows(core, to);
         let mut before: Vec<Option<Vec<u8>>> = Vec::new();
         core.metrics.sort_files.add(rows.files());
-        progress.enter(Stage::Sort);
         let each = |fields: &[TupleField<'_>]| {
-            if builder.records() == 0 {
-                progress.enter(Stage::Load);
-            }
             if same_key(index, &before, &fields[..n]) {
                 return Err(duplicate_row(to, fields));
             }
@@ -493,7 +489,7 @@ impl Rebuild {
             }
             Ok(())
         };
-        rows.finish(|| self.check(), each)?;
+        rows.finish(progress, || self.check(), each)?;
         progress.add(builder.records() % TOLD);
         progress.enter(Stage::Flush);
         builder.finish()?;

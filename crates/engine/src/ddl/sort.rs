@@ -13,6 +13,7 @@
 use crate::error::Result;
 use crate::online::packed::{self, LEN, entry_at};
 use crate::online::temp_file::{TempFile, io};
+use crate::progress::{Progress, Stage};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -160,12 +161,14 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
-    /// Calls `each` for all entries in order, and `check` before every step of the way there.
+    /// Calls `each` for all entries in order, and `check` before every step of the way there: a stage of the work, and the one in
+    /// which `each` makes something of them.
     ///
     /// # Errors
     /// Those of the two; of the files.
     pub(super) fn finish(
         mut self,
+        progress: &Progress,
         check: impl Fn() -> Result<()>,
         mut each: impl FnMut(&[TupleField<'_>]) -> Result<()>,
     ) -> Result<()> {
@@ -174,8 +177,10 @@ impl<'s> Sorter<'s> {
             let fields: SmallVec<[TupleField<'_>; 8]> = packed::fields(entry).collect();
             each(&fields)
         };
+        progress.enter(Stage::Sort);
         if self.runs.is_empty() {
             self.sort();
+            progress.enter(Stage::Load);
             return self.places.iter().try_for_each(|place| each(entry_at(&self.bytes, place.at)));
         }
         if !self.places.is_empty() {
@@ -195,7 +200,9 @@ impl<'s> Sorter<'s> {
             self.runs.push(merged);
         }
         let runs = std::mem::take(&mut self.runs);
-        Merge::new(&self.def, runs, self.limit)?.each(|run| each(run.entry()))
+        let last = Merge::new(&self.def, runs, self.limit)?;
+        progress.enter(Stage::Load);
+        last.each(|run| each(run.entry()))
     }
 }
 
@@ -381,6 +388,10 @@ mod tests {
         Storage::open(Arc::new(disk.clone()), Arc::new(ManualClock::new()), Options::new("/db")).unwrap()
     }
 
+    fn progress() -> Progress {
+        Progress::new(Arc::new(ManualClock::new()))
+    }
+
     fn def() -> Arc<IndexDef> {
         let spec = IndexSpec {
             id: IndexId(20),
@@ -417,7 +428,7 @@ mod tests {
                 asked.set(asked.get() + 1);
                 if asked.get() == stop_at { Err(Error::Interrupted) } else { Ok(()) }
             };
-            let done = sorter(&storage, 20, 3).finish(check, |_| {
+            let done = sorter(&storage, 20, 3).finish(&progress(), check, |_| {
                 given.set(given.get() + 1);
                 Ok(())
             });
@@ -447,7 +458,7 @@ mod tests {
                 let mut byte = [0];
                 file.read_at(&mut byte, at).unwrap();
                 file.write_at(&[byte[0] ^ flip], at).unwrap();
-                let done = sorter.finish(|| Ok(()), |_| Ok(()));
+                let done = sorter.finish(&progress(), || Ok(()), |_| Ok(()));
                 assert!(matches!(done, Err(Error::Corrupt(_))), "{flip:#x} at {at}: {done:?}");
                 told += 1;
             }
@@ -455,7 +466,7 @@ mod tests {
         assert!(told > 60, "{told}");
         let sorter = sorter(&storage, 3, 2);
         sorter.runs[1].file.file.set_len(len - 1).unwrap();
-        assert!(sorter.finish(|| Ok(()), |_| Ok(())).is_err());
+        assert!(sorter.finish(&progress(), || Ok(()), |_| Ok(())).is_err());
     }
 
     /// However many runs there are, what comes out is what went in, in order; no file is left.
@@ -488,6 +499,7 @@ mod tests {
             let sorter = Sorter::joined(sorters).unwrap().unwrap();
             sorter
                 .finish(
+                    &progress(),
                     || Ok(()),
                     |f| {
                         got.push((f[0].data.map(<[u8]>::to_vec), f[1].data.unwrap().to_vec()));
