@@ -281,10 +281,14 @@ impl Doublewrite {
             }
         });
         outcome?;
-        match self.sync_data && guarded {
-            true => Self::sync_places(spaces, &places),
-            false => Ok(()),
+        if self.sync_data && guarded {
+            Self::sync_places(spaces, &places)?;
         }
+        // All files of a batch are open at once, and none could be closed.
+        drop(ops);
+        drop(places);
+        spaces.limit_open_files();
+        Ok(())
     }
 
     /// Syncs the files that were written, each once.

@@ -416,7 +416,7 @@ impl SpaceMap {
 
     /// Closes least recently used single-table files beyond the limit, and some more, so that not every file that is opened
     /// after that looks at all of them. Those whose writes are not synced come last, as that takes time. Files in use stay open.
-    fn limit_open_files(&self) {
+    pub(crate) fn limit_open_files(&self) {
         if self.open_file_count() as usize <= self.open_files_max {
             return;
         }
