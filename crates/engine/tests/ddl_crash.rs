@@ -161,6 +161,49 @@ fn rename_all(model: &mut Model, pairs: &[(&'static str, &'static str)]) {
 
 type ChangeOf = Box<dyn FnOnce(&mut Session) -> Result<()>>;
 
+/// One change takes a table's foreign key and an index, and gives it a foreign key, perhaps by the same name, the indexes it has not, and
+/// perhaps another name of a column.
+fn exchange_all(rng: &mut Rng, table: &mut Table, name: &'static str, parent: &'static str) -> ChangeOf {
+    let key = format!("{}_ibfk_1", name.rsplit_once('/').map_or(name, |(_, name)| name));
+    let dropped_keys: Vec<String> = table.parent.iter().map(|_| key.clone()).collect();
+    let column = COLUMN[usize::from(table.renamed)];
+    let added_keys = [ForeignKeySpec {
+        name: Some(key),
+        columns: vec![column.into()],
+        parent: parent.into(),
+        parent_columns: vec![if parent == name { "id" } else { "ID" }.into()],
+        on_delete: ReferentialAction::Cascade,
+        on_update: ReferentialAction::Restrict,
+    }];
+    let gone: Vec<String> = table.indexes.iter().filter(|i| **i == "i3").map(|i| (*i).into()).collect();
+    let indexes: Vec<IndexSpec> =
+        INDEXES.into_iter().filter(|i| *i != "i3" && !table.indexes.contains(i)).map(index).collect();
+    table.parent = Some(parent);
+    let renames = rng.one_in(2);
+    if renames {
+        rename_column(table);
+    }
+    table.indexes = vec!["i1", "i2"];
+    let mut spec = spec(name, table);
+    spec.foreign_keys.clear();
+    Box::new(move |s| {
+        let from = s.run(|s| s.table(name))?;
+        let kept: Vec<ColumnOrigin> = (0..spec.columns.len()).map(ColumnOrigin::Kept).collect();
+        let alteration = Alteration {
+            dropped_keys: &dropped_keys,
+            dropped_indexes: &gone,
+            added_keys: &added_keys,
+            definition: renames.then_some((&spec, &kept[..])),
+            ..Alteration::default()
+        };
+        let done = s.alter_in_place(&from, &[parent], |table| {
+            table.alter(&indexes, alteration, Concurrency::Writes)
+        })?;
+        assert!(done, "nobody else changes {name}");
+        Ok(())
+    })
+}
+
 /// Draws a change and makes it of a copy of the model; what is to be done on the folder.
 fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
     let have: Vec<&'static str> = model.keys().copied().collect();
@@ -245,6 +288,10 @@ fn draw(rng: &mut Rng, model: &mut Model) -> Option<ChangeOf> {
                 assert!(done, "nobody else changes {name}");
                 Ok(())
             }))
+        }
+        17 => {
+            let (name, parent) = (name?, have[rng.index(have.len())]);
+            Some(exchange_all(rng, model.get_mut(name)?, name, parent))
         }
         _ => {
             let name = name?;

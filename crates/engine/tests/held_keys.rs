@@ -8,8 +8,8 @@ use vaquita_base::codec::get_u32;
 use vaquita_base::{ManualClock, Rng};
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{
-    AccessMode, Column, Concurrency, Engine, Error, ForeignKeySpec, IndexSpec, Options, ReadOptions, Result,
-    RowKey, Session, TableSpec, stored,
+    AccessMode, Alteration, Column, Concurrency, Engine, Error, ForeignKeySpec, IndexSpec, Options,
+    ReadOptions, Result, RowKey, Session, TableSpec, stored,
 };
 use vaquita_format::column::ColumnDef;
 use vaquita_format::index_def::KeyPart;
@@ -53,10 +53,23 @@ fn key() -> ForeignKeySpec {
     }
 }
 
-fn add(engine: &Engine, session: &mut Session, beside: Concurrency) -> Result<()> {
+/// What is added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Added {
+    Key,
+    /// The key, and the index that it needs, which is built beside the writers.
+    WithIndex,
+}
+
+const INDEX: &str = "by_refers";
+
+fn add(engine: &Engine, session: &mut Session, what: Added, beside: Concurrency) -> Result<()> {
     let table = engine.core().table(CHILD)?;
+    let [_, child] = specs();
+    let indexes = if what == Added::Key { &[][..] } else { &child.indexes[..] };
+    let alteration = Alteration { added_keys: &[key()], ..Alteration::default() };
     let added =
-        session.alter_in_place(&table, &[PARENT], |table| table.add_foreign_keys(&[key()], beside))?;
+        session.alter_in_place(&table, &[PARENT], |table| table.alter(indexes, alteration, beside))?;
     assert!(added, "nobody else changes definitions");
     Ok(())
 }
@@ -189,6 +202,20 @@ fn engine() -> Engine {
 
 /// Adds the key while all write, and says whether it was added; nobody writes any more then.
 fn added_beside(engine: &Engine, seed: u64, one_wrong_in: u64) -> bool {
+    let what = if seed.is_multiple_of(2) { Added::Key } else { Added::WithIndex };
+    if what == Added::WithIndex {
+        engine.session().drop_index(CHILD, INDEX).unwrap();
+    }
+    let added = added_as(engine, seed, one_wrong_in, what);
+    let has_index = engine.core().table(CHILD).unwrap().indexes.iter().any(|index| index.name == INDEX);
+    assert_eq!(has_index, added || what == Added::Key, "{seed}: all of it is done, or nothing");
+    if !has_index {
+        engine.session().add_indexes(CHILD, &specs()[1].indexes).unwrap();
+    }
+    added
+}
+
+fn added_as(engine: &Engine, seed: u64, one_wrong_in: u64, what: Added) -> bool {
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -196,7 +223,7 @@ fn added_beside(engine: &Engine, seed: u64, one_wrong_in: u64) -> bool {
             scope.spawn(move || write(engine, seed * 100 + thread as u64, thread, one_wrong_in, ended));
         }
         std::thread::yield_now();
-        let done = add(engine, &mut engine.session(), Concurrency::Writes);
+        let done = add(engine, &mut engine.session(), what, Concurrency::Writes);
         ended.store(true, Ordering::Relaxed);
         match done {
             Ok(()) => true,
@@ -259,7 +286,8 @@ fn what_is_open_when_the_key_comes_counts() {
             writer.begin(AccessMode::ReadWrite, false).unwrap();
             run(&mut writer, table, change).unwrap();
             let done = std::thread::scope(|scope| {
-                let adding = scope.spawn(|| add(engine, &mut engine.session(), Concurrency::Writes));
+                let adding =
+                    scope.spawn(|| add(engine, &mut engine.session(), Added::Key, Concurrency::Writes));
                 std::thread::sleep(std::time::Duration::from_millis(50));
                 assert!(!adding.is_finished(), "it does not wait");
                 if commits {
@@ -291,7 +319,7 @@ fn rows_without_a_parent_are_told() {
     let mut session = engine.session();
     run(&mut session, CHILD, |t| t.insert(60_000, 4_321)).unwrap();
     for beside in [Concurrency::Nothing, Concurrency::Reads, Concurrency::Writes] {
-        let refused = add(&engine, &mut session, beside);
+        let refused = add(&engine, &mut session, Added::Key, beside);
         let Err(Error::NoReferencedRow { constraint, value, table, .. }) = refused else {
             panic!("{refused:?}")
         };
@@ -301,7 +329,7 @@ fn rows_without_a_parent_are_told() {
     // Nobody is held back by what was given up.
     run(&mut session, CHILD, |t| t.insert(60_001, 4_321)).unwrap();
     (60_000..60_002).for_each(|id| run(&mut session, CHILD, |t| t.delete(id)).unwrap());
-    add(&engine, &mut session, Concurrency::Writes).unwrap();
+    add(&engine, &mut session, Added::Key, Concurrency::Writes).unwrap();
     assert!(matches!(
         run(&mut session, CHILD, |t| t.insert(60_000, 4_321)),
         Err(Error::NoReferencedRow { .. })

@@ -155,7 +155,7 @@ pub(super) fn create_table(
     check::table(storage, &spec)?;
     super::rename::check_is_free(change, &spec.name)?;
     let mut parts = parts_of(storage, &spec);
-    foreign::check_all(change.core, &parts, &keys, checks)?;
+    foreign::check_all(change.core, &parts, &keys, checks, &[])?;
     parts.id = ids::table_id(storage)?;
     for index in &mut parts.indexes {
         index.id = ids::index_id(storage)?;

@@ -75,13 +75,18 @@ pub(super) fn plan(spec: &mut TableSpec) -> Result<Vec<ForeignKey>> {
 
 /// Foreign keys that a table with rows is to get.
 pub(super) struct Planned {
-    pub(super) table: TableParts,
     pub(super) keys: Vec<ForeignKey>,
     /// The indexes they need.
     pub(super) indexes: Vec<IndexSpec>,
 }
 
-pub(super) fn plan_for(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Result<Planned> {
+/// Names the foreign keys that a table is to get, and finds the indexes that they need beside those that it has and that `come`.
+pub(super) fn plan_for(
+    core: &Core,
+    table: &str,
+    specs: &[ForeignKeySpec],
+    come: &[IndexSpec],
+) -> Result<Planned> {
     let frozen = core.dict.freeze();
     let row = core.dict.table_row(&core.storage, table)?;
     let row = row.ok_or_else(|| Error::NoSuchTable(table.to_owned()))?;
@@ -95,39 +100,45 @@ pub(super) fn plan_for(core: &Core, table: &str, specs: &[ForeignKeySpec]) -> Re
     for spec in specs {
         let key = named(table, spec, &mut next);
         let columns = positions(&parts.columns, &key.child_columns).map_err(|c| refused(&key.id, c))?;
-        if !has_index(&parts, &columns) && !indexes.iter().any(|i| begins_with(&i.parts, &columns)) {
-            let names = parts.indexes.iter().map(|i| &i.name).chain(indexes.iter().map(|i| &i.name));
-            let names: Vec<&str> = names.map(String::as_str).collect();
+        let mut new = come.iter().chain(&indexes);
+        if !has_index(&parts, &columns) && !new.any(|i| begins_with(&i.parts, &columns)) {
+            let new = come.iter().chain(&indexes).map(|i| &i.name);
+            let names: Vec<&str> =
+                parts.indexes.iter().map(|i| &i.name).chain(new).map(String::as_str).collect();
             indexes.push(index_for(&parts.columns, &names, &columns, spec.name.clone()));
         }
         keys.push(key);
     }
-    Ok(Planned { table: parts, keys, indexes })
+    Ok(Planned { keys, indexes })
 }
 
-/// Adds foreign keys to a table with rows. `rows`: these have to be looked at.
+/// Adds foreign keys to a table with rows that nobody uses meanwhile. `checks`: these are looked at.
 pub(super) fn add(
     core: &Core,
     trx: &mut Trx,
     table: &str,
     specs: &[ForeignKeySpec],
-    (checks, rows): (bool, bool),
+    checks: bool,
     progress: &Progress,
 ) -> Result<()> {
-    let Planned { keys, indexes, .. } = plan_for(core, table, specs)?;
+    let Planned { keys, indexes } = plan_for(core, table, specs, &[])?;
     let before = |parts: &TableParts| {
         let frozen = core.dict.freeze();
-        check_all(core, parts, &keys, checks)?;
+        check_all(core, parts, &keys, checks, &[])?;
         drop(frozen);
-        if checks && rows { keys.iter().try_for_each(|key| check_rows(core, key)) } else { Ok(()) }
+        if checks { keys.iter().try_for_each(|key| check_rows(core, key)) } else { Ok(()) }
     };
-    indexes::add(core, trx, table, &indexes, progress, before, |change| {
-        for key in &keys {
-            insert(change, key)?;
-            change.changes(&key.parent);
-        }
-        Ok(())
-    })
+    indexes::add(core, trx, table, &indexes, progress, before, |change| insert_all(change, table, &keys))
+}
+
+/// Adds foreign keys to the dictionary that were planned and looked at before.
+pub(super) fn insert_all(change: &mut Change<'_>, table: &str, keys: &[ForeignKey]) -> Result<()> {
+    for key in keys {
+        insert(change, key)?;
+        change.changes(&key.parent);
+        change.changes(table);
+    }
+    Ok(())
 }
 
 /// Whether every row of the child has one it refers to.
@@ -245,13 +256,20 @@ fn has_index(table: &TableParts, columns: &[usize]) -> bool {
     table.indexes.iter().any(|i| begins_with(&i.parts, columns))
 }
 
-/// Checks the foreign keys of a table to be made, and those of others that wait for it.
-pub(super) fn check_all(core: &Core, table: &TableParts, keys: &[ForeignKey], checks: bool) -> Result<()> {
+/// Checks the foreign keys of a table to be made, and those of others that wait for it. Keys of it that are `going`, named without their
+/// database, leave their names to others.
+pub(super) fn check_all(
+    core: &Core,
+    table: &TableParts,
+    keys: &[ForeignKey],
+    checks: bool,
+    going: &[String],
+) -> Result<()> {
     for (n, key) in keys.iter().enumerate() {
         if keys[..n].iter().any(|other| other.id.eq_ignore_ascii_case(&key.id)) {
             return Err(refused(&key.id, "the name is used twice"));
         }
-        check_one(core, table, key, checks)?;
+        check_one(core, table, key, checks, going)?;
     }
     if checks {
         for key in core.dict.foreign_keys(&core.storage, BY_PARENT, &table.name)? {
@@ -264,10 +282,21 @@ pub(super) fn check_all(core: &Core, table: &TableParts, keys: &[ForeignKey], ch
 }
 
 /// Checks a foreign key of `child`, whose indexes are those it will have.
-fn check_one(core: &Core, child: &TableParts, key: &ForeignKey, checks: bool) -> Result<()> {
+fn check_one(
+    core: &Core,
+    child: &TableParts,
+    key: &ForeignKey,
+    checks: bool,
+    going: &[String],
+) -> Result<()> {
     let (dict, storage) = (&core.dict, &*core.storage);
     let foreign = dict.sys.foreign.as_ref().ok_or_else(|| refused(&key.id, "SYS_FOREIGN is missing"))?;
-    if !rows::read(storage, foreign.clustered(), &[key.id.as_bytes()])?.is_empty() {
+    let found = rows::read(storage, foreign.clustered(), &[key.id.as_bytes()])?;
+    let goes = |child: String| {
+        let name = key.id.rsplit_once('/').map_or(&*key.id, |(_, name)| name);
+        child == key.child && going.iter().any(|going| going.eq_ignore_ascii_case(name))
+    };
+    if found.first().is_some_and(|row| !goes(row.text(3))) {
         return Err(refused(&key.id, "a constraint of that name exists"));
     }
     if !key.parent.contains('/') {

@@ -2,20 +2,20 @@
 //!
 //! | step | others may use the tables | |
 //! |---|---|---|
-//! | [`begin`] | no | observers note the values by which rows of the child come to refer, and those by which rows of a parent go |
+//! | [`Held::begin`] | no | observers note the values by which rows of the child come to refer, and those by which rows of a parent go |
 //! | [`Held::scan`] | yes | every value that rows of the child refer by is looked for in the parent |
 //! | [`Held::finish`] | no | values that were noted, or not found, are looked for again |
 //!
 //! A value that nobody noted stands in both tables as it did at the beginning, when no change was uncommitted. So the scan may look at
-//! entries whoever made them, and what it finds of a noted value does not count. In the end no change is uncommitted again.
+//! entries whoever made them, also at those of an index that is being built, which has the rows of the beginning and some of what came
+//! after; what it finds of a noted value does not count. In the end no change is uncommitted again, and what is built is complete.
 //!
 //! # Crash
 //! Nothing is written before the keys themselves are.
 
-use super::ForeignKeySpec;
-use super::foreign::{Planned, begins_with, check_all, plan_for, positions, refused};
+use super::foreign::{begins_with, positions, refused};
+use super::index_build::IndexBuild;
 use crate::core::Core;
-use crate::cursor::{Cursor, ReadOptions};
 use crate::dict::rows;
 use crate::error::{Error, Result};
 use crate::online::packed;
@@ -27,13 +27,16 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
+use vaquita_btree::{Cursor, Restored};
+use vaquita_format::record::Offsets;
 use vaquita_format::tuple::TupleField;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
 
 /// Values that are not found in the parent, after which the scan goes on no more.
 const MISSING_MAX: usize = 1_000;
-/// Entries between two looks at interruptions.
-const TOLD: u64 = 1_000;
+/// Entries, and bytes of values, after which the index of the child is left to look for the values.
+const ENTRIES: u64 = 1_000;
+const BYTES: usize = 64 << 10;
 
 /// Values that came into a child's columns, or went from a parent's, as packed fields.
 #[derive(Debug, Default)]
@@ -94,104 +97,95 @@ impl RowObserver for Side {
 struct Key {
     key: ForeignKey,
     ours: Vec<usize>,
-    /// The index of the child, by its number, and that of the parent, which begin with its columns.
-    child_index: usize,
-    parent: Arc<Table>,
-    parent_index: usize,
+    /// The index of the child, and that of the parent, which begin with its columns. They may be being built.
+    child: Arc<Index>,
+    parent: Arc<Index>,
     noted: Arc<Mutex<Noted>>,
-}
-
-impl Key {
-    fn index_of(table: &Table, columns: &[usize]) -> Option<usize> {
-        table.indexes.iter().position(|index| begins_with(&index.parts, columns))
-    }
-
-    fn parent_index(&self) -> &Index {
-        &self.parent.indexes[self.parent_index]
-    }
 }
 
 /// Rows that are being held against foreign keys.
 #[derive(Debug)]
 pub(crate) struct Held {
     child: Arc<Table>,
+    /// Used for as long, so that the cache keeps their objects.
+    parents: Vec<Arc<Table>>,
     keys: Vec<Key>,
-    /// Whose view the child is read in.
-    view: Trx,
+    /// An interruption of this one, or of the other, ends it.
+    reader: Trx,
     watched: TrxRef,
 }
 
-/// Begins, if the keys need no index to be made first. Nobody uses the tables, and the transaction has them locked.
-///
-/// # Errors
-/// Definitions that cannot be.
-pub(crate) fn begin(core: &Core, trx: &Trx, table: &str, specs: &[ForeignKeySpec]) -> Result<Option<Held>> {
-    let Planned { table: parts, keys, indexes } = plan_for(core, table, specs)?;
-    if !indexes.is_empty() {
-        return Ok(None);
-    }
-    let frozen = core.dict.freeze();
-    check_all(core, &parts, &keys, true)?;
-    drop(frozen);
-    let max = core.log_sizes().1;
-    let child = core.table(table)?;
-    let mut observers: Vec<(String, Arc<Side>)> = Vec::new();
-    let mut held = Vec::with_capacity(keys.len());
-    for key in keys {
-        let gone = || refused(&key.id, "its columns are gone");
-        let parent = core.table(&key.parent)?;
-        let ours = positions(&child.columns, &key.child_columns).map_err(|_| gone())?;
-        let theirs = positions(&parent.columns, &key.parent_columns).map_err(|_| gone())?;
-        let child_index = Key::index_of(&child, &ours).ok_or_else(gone)?;
-        let parent_index = Key::index_of(&parent, &theirs).ok_or_else(gone)?;
-        let noted = Arc::new(Mutex::new(Noted::default()));
-        let side = |coming, columns: &Vec<usize>| {
-            Arc::new(Side { coming, columns: columns.clone(), noted: noted.clone(), max })
-        };
-        observers.push((key.child.clone(), side(true, &ours)));
-        observers.push((key.parent.clone(), side(false, &theirs)));
-        held.push(Key { key, ours, child_index, parent, parent_index, noted });
-    }
-    observe(core, &observers)?;
-    let child = core.table(table)?;
-    for key in &mut held {
-        key.parent = core.table(&key.key.parent)?;
-    }
-    let mut view = core.txn.new_trx();
-    view.set_wait_hook(trx.wait_hook().clone());
-    core.txn.start(&mut view, Isolation::RepeatableRead, AccessMode::ReadOnly);
-    core.txn.read_view(&mut view);
-    Ok(Some(Held { child, keys: held, view, watched: trx.shared().clone() }))
-}
-
-/// Puts observers into new objects of their tables.
-fn observe(core: &Core, observers: &[(String, Arc<Side>)]) -> Result<()> {
-    let mut names: Vec<&String> = observers.iter().map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        core.dict.reopen(&core.storage, name, |table| {
-            let own = observers.iter().filter(|(of, _)| of == name);
-            table.observers.extend(own.map(|(_, side)| side.clone() as Arc<dyn RowObserver>));
-        })?;
-    }
-    Ok(())
+/// Positions of a key's columns in the child and in the parent.
+fn places(core: &Core, key: &ForeignKey) -> Result<(Vec<usize>, Vec<usize>)> {
+    let of = |table: &str, columns: &[String]| {
+        positions(&core.table(table)?.columns, columns).map_err(|why| refused(&key.id, why))
+    };
+    Ok((of(&key.child, &key.child_columns)?, of(&key.parent, &key.parent_columns)?))
 }
 
 impl Held {
+    /// Begins. The keys were looked at; nobody uses the tables, and the transaction has them locked. `build` has begun to build indexes of
+    /// the child.
+    ///
+    /// # Errors
+    /// Tables and columns that are gone; errors of pages.
+    pub(super) fn begin(
+        core: &Core,
+        trx: &Trx,
+        table: &str,
+        keys: &[ForeignKey],
+        mut build: Option<&mut IndexBuild>,
+    ) -> Result<Self> {
+        let max = core.log_sizes().1;
+        let mut observers: Vec<(String, Arc<Side>)> = Vec::new();
+        let mut noted = Vec::with_capacity(keys.len());
+        for key in keys {
+            let (ours, theirs) = places(core, key)?;
+            let both = Arc::new(Mutex::new(Noted::default()));
+            let side = |coming, columns| Arc::new(Side { coming, columns, noted: both.clone(), max });
+            observers.push((key.child.clone(), side(true, ours)));
+            observers.push((key.parent.clone(), side(false, theirs)));
+            noted.push(both);
+        }
+        observe(core, &observers, build.as_deref_mut())?;
+        let index_of = |table: &Table, columns: &[usize], key: &ForeignKey| {
+            let there = table.indexes.iter().find(|index| begins_with(&index.parts, columns)).cloned();
+            let build = build.as_deref().filter(|build| build.table_name() == table.name);
+            let built = || build.and_then(|build| build.find(|parts| begins_with(parts, columns)));
+            there.or_else(built).ok_or_else(|| refused(&key.id, "its index is gone"))
+        };
+        let child = core.table(table)?;
+        let (mut parents, mut held) = (Vec::new(), Vec::with_capacity(keys.len()));
+        for (key, noted) in keys.iter().zip(noted) {
+            let (ours, theirs) = places(core, key)?;
+            let parent = core.table(&key.parent)?;
+            held.push(Key {
+                child: index_of(&child, &ours, key)?,
+                parent: index_of(&parent, &theirs, key)?,
+                key: key.clone(),
+                ours,
+                noted,
+            });
+            parents.push(parent);
+        }
+        let mut reader = core.txn.new_trx();
+        reader.set_wait_hook(trx.wait_hook().clone());
+        core.txn.start(&mut reader, Isolation::ReadCommitted, AccessMode::ReadOnly);
+        Ok(Held { child, parents, keys: held, reader, watched: trx.shared().clone() })
+    }
+
     /// Who is to be interrupted for it to end.
-    pub(crate) fn reader(&self) -> TrxRef {
-        self.view.shared().clone()
+    pub(super) fn reader(&self) -> TrxRef {
+        self.reader.shared().clone()
     }
 
     /// The tables that have observers.
-    pub(crate) fn tables(&self) -> Vec<String> {
-        let parents = self.keys.iter().map(|key| key.key.parent.clone());
-        std::iter::once(self.child.name.clone()).chain(parents).collect()
+    pub(super) fn tables(&self) -> impl Iterator<Item = String> {
+        std::iter::once(&self.child).chain(&self.parents).map(|table| table.name.clone())
     }
 
     fn check(&self) -> Result<()> {
-        check_interrupt(self.view.shared())?;
+        check_interrupt(self.reader.shared())?;
         check_interrupt(&self.watched)
     }
 
@@ -199,51 +193,40 @@ impl Held {
     ///
     /// # Errors
     /// [`Error::NoReferencedRow`] if more are not there than can be looked for again, [`Error::Interrupted`]; errors of pages.
-    pub(crate) fn scan(&mut self, core: &Core, progress: &Progress) -> Result<()> {
+    pub(super) fn scan(&self, core: &Core, progress: &Progress) -> Result<()> {
         let rows = self.child.stats.known().0.map_or(0, |known| known.rows);
         progress.begin(rows * self.keys.len() as u64, None, false);
         progress.enter(Stage::References);
-        for at in 0..self.keys.len() {
-            self.scan_for(core, at, progress)?;
-        }
-        core.txn.close_view(&mut self.view);
-        Ok(())
+        self.keys.iter().try_for_each(|key| self.scan_for(core, key, progress))
     }
 
     /// The same for one of the keys. Equal values come one after the other.
-    fn scan_for(&mut self, core: &Core, at: usize, progress: &Progress) -> Result<()> {
-        let key = &self.keys[at];
-        let options = ReadOptions::by_index(key.child_index).columns(key.ours.clone());
-        let mut cursor = Cursor::open(self.child.clone(), &options)?;
-        let (mut before, mut value) = (Vec::new(), Vec::new());
-        let (mut entries, mut missing) = (0, 0);
-        loop {
-            value.clear();
-            let Some(row) = cursor.next(core, &mut self.view)? else { break };
-            let n = self.keys[at].ours.len();
-            if (0..n).all(|i| row.column(i).is_some()) {
-                (0..n).for_each(|i| packed::push(&mut value, row.column(i)));
-            }
-            entries += 1;
-            if entries % TOLD == 0 {
-                progress.add(TOLD);
-                self.check()?;
-            }
-            if value.is_empty() || value == before {
-                continue;
-            }
-            before.clone_from(&value);
-            let key = &self.keys[at];
-            if !is_there(core, key.parent_index(), &value)? {
+    fn scan_for(&self, core: &Core, key: &Key, progress: &Progress) -> Result<()> {
+        let mut cursor = Cursor::new(&key.child.tree, &core.storage);
+        let mut values = Values::default();
+        let (mut missing, mut more) = (0, cursor.first()?);
+        while more {
+            let entries = values.take(&mut cursor, key)?;
+            more = cursor.record().is_some();
+            // No page of the child is latched while the parent is searched.
+            cursor.store()?;
+            self.check()?;
+            progress.add(entries);
+            for value in values.all.drain(..) {
+                if is_there(core, &key.parent, &value)? {
+                    continue;
+                }
                 missing += 1;
                 if missing > MISSING_MAX {
                     return Err(self.no_parent(key, &value));
                 }
                 // It may be that somebody makes it just now.
-                key.noted.lock().values.insert(value.clone());
+                key.noted.lock().values.insert(value);
+            }
+            if more && cursor.restore()? == Restored::Gone {
+                more = cursor.next()?;
             }
         }
-        progress.add(entries % TOLD);
         Ok(())
     }
 
@@ -251,16 +234,15 @@ impl Held {
     ///
     /// # Errors
     /// [`Error::NoReferencedRow`], [`Error::OnlineLogTooBig`], errors of pages.
-    pub(crate) fn finish(&self, core: &Core, progress: &Progress) -> Result<()> {
+    pub(super) fn finish(&self, core: &Core, progress: &Progress) -> Result<()> {
         progress.enter(Stage::Commit);
         for key in &self.keys {
             let noted = key.noted.lock();
             if noted.closed {
                 return Err(Error::OnlineLogTooBig(self.child.name.clone()));
             }
-            let child_index = &self.child.indexes[key.child_index];
             for value in &noted.values {
-                if !is_there(core, key.parent_index(), value)? && is_there(core, child_index, value)? {
+                if !is_there(core, &key.parent, value)? && is_there(core, &key.child, value)? {
                     return Err(self.no_parent(key, value));
                 }
             }
@@ -273,13 +255,70 @@ impl Held {
     }
 
     /// Nothing is noted any more.
-    pub(crate) fn end(mut self, core: &Core) {
+    pub(super) fn end(mut self, core: &Core) {
         for key in &self.keys {
             *key.noted.lock() = Noted { closed: true, ..Noted::default() };
         }
-        let ended = core.txn.commit(&mut self.view);
+        let ended = core.txn.commit(&mut self.reader);
         debug_assert!(matches!(ended, Ok(None)), "a transaction that only reads was ended: {ended:?}");
     }
+}
+
+/// Values of a foreign key's columns, as packed fields, that follow each other in the index of the child.
+#[derive(Default)]
+struct Values {
+    all: Vec<Vec<u8>>,
+    last: Vec<u8>,
+    offsets: Offsets,
+}
+
+impl Values {
+    /// Takes the values from where the cursor is, each once; how many entries have them. Less than all there are: the cursor is on the next.
+    fn take(&mut self, cursor: &mut Cursor<'_>, key: &Key) -> Result<u64> {
+        let (mut entries, mut bytes) = (0, 0);
+        let mut value = Vec::new();
+        while entries < ENTRIES && bytes < BYTES {
+            let Some(record) = cursor.record() else { break };
+            entries += 1;
+            if !record.is_deleted() {
+                record.parse(key.child.def(), &mut self.offsets)?;
+                value.clear();
+                let fields = (0..key.ours.len()).map(|i| record.field(&self.offsets, i));
+                // Who has NULL refers to nothing.
+                if fields.clone().all(|field| field.is_some()) {
+                    fields.for_each(|field| packed::push(&mut value, field));
+                }
+                if !value.is_empty() && value != self.last {
+                    self.last.clone_from(&value);
+                    bytes += value.len();
+                    self.all.push(value.clone());
+                }
+            }
+            cursor.next()?;
+        }
+        Ok(entries)
+    }
+}
+
+/// Puts observers into new objects of their tables.
+fn observe(core: &Core, observers: &[(String, Arc<Side>)], mut build: Option<&mut IndexBuild>) -> Result<()> {
+    let mut names: Vec<&String> = observers.iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let mut build = build.as_deref_mut().filter(|build| build.table_name() == name);
+        let table = core.dict.reopen(&core.storage, name, |table| {
+            if let Some(build) = &build {
+                build.pass_on(table);
+            }
+            let own = observers.iter().filter(|(of, _)| of == name);
+            table.observers.extend(own.map(|(_, side)| side.clone() as Arc<dyn RowObserver>));
+        })?;
+        if let Some(build) = &mut build {
+            build.passed_on(table);
+        }
+    }
+    Ok(())
 }
 
 /// Whether an index has an entry that begins with a value and is not marked.

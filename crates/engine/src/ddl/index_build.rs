@@ -6,7 +6,7 @@
 //! | [`IndexBuild::fill`]: scan | yes | the rows of the view are read by several threads, their entries sorted in memory and temporary files |
 //! | load | yes | trees are made from their leaves up, each by a thread |
 //! | log | yes | what was logged is applied, again and again until little is left, or as much as in the round before: writers that are faster than that wait in the end |
-//! | [`IndexBuild::finish`] | no | the rest is applied; the dictionary changes |
+//! | [`IndexBuild::complete`], [`IndexBuild::finish`] | no | the rest is applied; the dictionary changes |
 //!
 //! Nobody changes the table from before `begin` to its end, and no transaction is open that has: the view sees all rows as they
 //! are, and the logs have all that comes after. At the end it is the same: the entries are those of the committed rows. Older
@@ -40,6 +40,7 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_base::{PageNo, TrxId};
+use vaquita_format::index_def::KeyPart;
 use vaquita_format::record::{EXTERN_REF_LEN, ExternRef};
 use vaquita_txn::trx::TrxState;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
@@ -125,7 +126,12 @@ pub(crate) fn begin(
 }
 
 /// The definition the table will have, checked.
-fn planned(core: &Core, name: &str, specs: &[IndexSpec], alteration: &Alteration<'_>) -> Result<TableParts> {
+pub(super) fn planned(
+    core: &Core,
+    name: &str,
+    specs: &[IndexSpec],
+    alteration: &Alteration<'_>,
+) -> Result<TableParts> {
     let _latch = core.dict.freeze();
     let row = core.dict.table_row(&core.storage, name)?;
     let row = row.ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
@@ -200,6 +206,24 @@ impl IndexBuild {
     /// The table's name.
     pub(crate) fn table_name(&self) -> &str {
         &self.table.name
+    }
+
+    /// The index being built that `is` the one, by its parts.
+    pub(super) fn find(&self, is: impl Fn(&[KeyPart]) -> bool) -> Option<Arc<Index>> {
+        let new = &self.parts.indexes[self.first..];
+        new.iter().position(|index| is(&index.parts)).map(|n| self.indexes[n].clone())
+    }
+
+    /// Another object of the table knows that the indexes are being built, and logs what is changed.
+    pub(super) fn pass_on(&self, table: &mut Table) {
+        table.is_ordering.clone_from(&self.table.is_ordering);
+        table.building.clone_from(&self.table.building);
+        table.observers.clone_from(&self.table.observers);
+    }
+
+    /// That object took the place of the table's.
+    pub(super) fn passed_on(&mut self, table: Arc<Table>) {
+        self.table = table;
     }
 
     fn check(&self) -> Result<()> {
@@ -277,11 +301,22 @@ impl IndexBuild {
         )
     }
 
-    /// Applies the rest of what others did and changes the dictionary. Nobody uses the table, and the transaction has it
-    /// locked. `also` changes what belongs to the same change.
+    /// Applies the rest of what others did. Nobody uses the table, and the transaction has it locked.
     ///
     /// # Errors
-    /// As [`IndexBuild::fill`]. Nothing is left behind then.
+    /// As [`IndexBuild::fill`]. It is to be given up then.
+    pub(super) fn complete(&mut self, core: &Core, trx: &Trx, progress: &Progress) -> Result<()> {
+        if self.logs.is_some() {
+            progress.enter(Stage::LogIndex);
+        }
+        self.watched = trx.shared().clone();
+        self.apply(core, true)
+    }
+
+    /// Changes the dictionary. `also` changes what belongs to the same change.
+    ///
+    /// # Errors
+    /// Those of the change. Nothing is left behind then.
     pub(super) fn finish_with<'a>(
         mut self,
         core: &'a Core,
@@ -290,21 +325,12 @@ impl IndexBuild {
         alteration: &Alteration<'_>,
         also: impl FnOnce(&mut Change<'a>) -> Result<()>,
     ) -> Result<()> {
-        if self.logs.is_some() {
-            progress.enter(Stage::LogIndex);
-        }
-        self.watched = trx.shared().clone();
         let name = self.table.name.clone();
-        if let Err(e) = self.apply(core, true) {
-            self.give_up(core);
-            core.dict.forget(&name);
-            return Err(e);
-        }
         progress.enter(Stage::Commit);
         self.end(core);
         let IndexBuild { mut parts, first, undo, .. } = self;
         let done = Change::run_with(core, trx, undo, |change| {
-            alteration.take_away(change, &name, Some(&parts))?;
+            alteration.exchange(change, &name, Some(&parts))?;
             let sys = &change.core.dict.sys;
             for n in first..parts.indexes.len() {
                 change.insert(&sys.core.indexes, &rows::index_row(&parts, n))?;

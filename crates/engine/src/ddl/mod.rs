@@ -10,6 +10,7 @@
 //! | views, routines, triggers, events | [`objects`](mod@objects) |
 //! | writing a table anew | [`rebuild`], then [`replace`](mod@replace) |
 //! | building indexes, sorting their entries | [`index_build`], [`sort`], [`load`](mod@load) |
+//! | holding rows against foreign keys, and both together | [`held`], [`beside`] |
 //! | FULLTEXT indexes: their tables, building them | [`fulltext`](mod@fulltext), [`fulltext_build`] |
 //! | files that were moved while nobody used the folder | [`places`](mod@places) |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
@@ -18,6 +19,7 @@
 //! ([`related_tables`]).
 
 mod alteration;
+pub(crate) mod beside;
 mod change;
 mod check;
 mod create;
@@ -30,9 +32,9 @@ mod fulltext;
 mod fulltext_build;
 mod gather;
 mod handoff;
-pub(crate) mod held;
+mod held;
 mod import;
-pub(crate) mod index_build;
+mod index_build;
 mod indexes;
 mod leftovers;
 mod load;
@@ -69,9 +71,10 @@ use crate::documents::StopwordChoice;
 use crate::error::Result;
 use crate::fulltext::stopwords::StopwordSettings;
 use crate::progress::Progress;
-use crate::table::{Column, ReferentialAction};
+use crate::table::{Column, ForeignKey, ReferentialAction};
 use change::Change;
 use drop::References;
+use foreign::Planned;
 pub use import::Imported;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
@@ -279,7 +282,7 @@ pub fn redefine_table(core: &Core, trx: &mut Trx, spec: &TableSpec, origins: &[C
     Change::run(core, trx, |change| redefine::redefine(change, spec, origins))
 }
 
-/// Takes foreign keys and indexes from a table, and gives it another definition.
+/// Takes foreign keys and indexes from a table, gives it foreign keys that its rows were held against, and another definition.
 ///
 /// # Errors
 /// No such table, index or foreign key; a foreign key needs an index; those of [`redefine_table`].
@@ -288,7 +291,7 @@ pub fn redefine_table(core: &Core, trx: &mut Trx, spec: &TableSpec, origins: &[C
 /// All of it is done, or nothing.
 pub fn alter_table(core: &Core, trx: &mut Trx, table: &str, alteration: &Alteration<'_>) -> Result<()> {
     Change::run(core, trx, |change| {
-        alteration.take_away(change, table, None)?;
+        alteration.exchange(change, table, None)?;
         alteration.settle(change)
     })
 }
@@ -319,21 +322,27 @@ pub fn add_foreign_keys(
     foreign_key_checks: bool,
     progress: &Progress,
 ) -> Result<()> {
-    foreign::add(core, trx, table, keys, (foreign_key_checks, true), progress)
+    foreign::add(core, trx, table, keys, foreign_key_checks, progress)
 }
 
-/// The same if the rows are known to have parents.
+/// Plans the foreign keys that a table with rows is to get with an alteration, as they will be in the dictionary, and the indexes that
+/// they need beside those that `come`. Nobody uses the tables from then on but to change their rows.
 ///
 /// # Errors
-/// As [`add_foreign_keys`], but for those of rows.
-pub(crate) fn add_held_foreign_keys(
+/// Definitions that cannot be.
+pub(crate) fn plan_keys(
     core: &Core,
-    trx: &mut Trx,
     table: &str,
-    keys: &[ForeignKeySpec],
-    progress: &Progress,
-) -> Result<()> {
-    foreign::add(core, trx, table, keys, (true, false), progress)
+    come: &[IndexSpec],
+    alteration: &Alteration<'_>,
+    foreign_key_checks: bool,
+) -> Result<(Vec<ForeignKey>, Vec<IndexSpec>)> {
+    let Planned { keys, indexes } = foreign::plan_for(core, table, alteration.added_keys, come)?;
+    let come: Vec<IndexSpec> = come.iter().chain(&indexes).cloned().collect();
+    let parts = index_build::planned(core, table, &come, alteration)?;
+    let _frozen = core.dict.freeze();
+    foreign::check_all(core, &parts, &keys, foreign_key_checks, alteration.dropped_keys)?;
+    Ok((keys, indexes))
 }
 
 /// Drops a foreign key, named without its database.

@@ -1,7 +1,7 @@
 //! Changes of definitions beside readers and writers: exclusive metadata locks at the beginning and the end, weaker ones between.
 
 use super::Session;
-use crate::ddl::index_build::{self, IndexBuild};
+use crate::ddl::beside::Beside;
 use crate::ddl::rebuild::{self, ConvertRow, Rebuild};
 use crate::ddl::{self, Alteration, FullTextBuild, FullTextSpec, IndexSpec, KeptKeys, TableSpec};
 use crate::error::{Error, Result};
@@ -10,6 +10,7 @@ use crate::online::Concurrency;
 use crate::table::Table;
 use std::sync::Arc;
 use std::time::Duration;
+use vaquita_txn::TrxRef;
 
 impl Session {
     /// Adds indexes to a table. Others may do with it what `beside` says, but for moments at the beginning and the end, for which
@@ -31,7 +32,9 @@ impl Session {
         self.commit()?.wait()?;
         self.as_change(|session| {
             let done = match session.lock_related(&[table]) {
-                Ok(locked) => session.build_indexes(&locked, table, indexes, &Alteration::default(), beside),
+                Ok(locked) => {
+                    session.alter_beside(&locked, table, indexes, &Alteration::default(), beside, false)
+                }
                 Err(e) => Err(e),
             };
             session.release_locks();
@@ -39,30 +42,37 @@ impl Session {
         })
     }
 
-    /// The same with tables that are locked, and stay so; what else is to be done to the table is done with it.
-    pub(super) fn build_indexes(
+    /// The same with tables that are locked, and stay so; what else is to be done to the table is done with it. `checks`: its rows are held
+    /// against the foreign keys that come.
+    pub(super) fn alter_beside(
         &mut self,
         locked: &[String],
         table: &str,
         indexes: &[IndexSpec],
         alteration: &Alteration<'_>,
         beside: Concurrency,
+        checks: bool,
     ) -> Result<()> {
         let begun = self.change_locked(locked, |core, trx| {
-            let online = beside == Concurrency::Writes;
-            let build = index_build::begin(core, trx, table, indexes, alteration, online, |_| Ok(()))?;
-            // Its lock of the table is for the beginning.
+            let how = (beside == Concurrency::Writes, checks);
+            let begun = Beside::begin(core, trx, table, indexes, alteration, how)?;
+            // Its locks of the tables are for the beginning.
             match core.txn.commit(trx) {
-                Ok(_) => Ok(build),
+                Ok(_) => Ok(begun),
                 Err(e) => {
-                    build.give_up(core);
+                    begun.give_up(core);
                     Err(e.into())
                 }
             }
         });
-        let build = begun.flatten()?;
-        let done = self.filled(locked, build, beside);
-        let done = done.and_then(|build| self.finished(locked, build, alteration));
+        let begun = begun.flatten()?;
+        let tables = begun.tables();
+        let done = self.filled(locked, begun, beside);
+        let done = done.and_then(|filled| self.finished(locked, filled, table, alteration));
+        // Where somebody uses the tables, their objects stay.
+        if done.is_err() && self.keep_out(locked, Duration::ZERO).is_ok() {
+            tables.iter().for_each(|table| self.core.dict.forget(table));
+        }
         self.progress.end();
         done
     }
@@ -120,41 +130,36 @@ impl Session {
         done
     }
 
-    fn finished(&mut self, locked: &[String], build: IndexBuild, alteration: &Alteration<'_>) -> Result<()> {
+    fn finished(
+        &mut self,
+        locked: &[String],
+        filled: Beside,
+        table: &str,
+        alteration: &Alteration<'_>,
+    ) -> Result<()> {
         let (core, progress) = (self.core.clone(), self.progress.clone());
-        let table = build.table_name().to_owned();
-        let mut build = Some(build);
-        let done = self.change_locked(locked, |core, trx| match build.take() {
-            Some(build) => build.finish(core, trx, &progress, alteration),
+        let mut filled = Some(filled);
+        let done = self.change_locked(locked, |core, trx| match filled.take() {
+            Some(filled) => filled.finish(core, trx, &progress, table, alteration),
             None => Ok(()),
         });
-        if let Some(build) = build {
+        if let Some(filled) = filled {
             // The table could not be locked: by a prepared transaction, say.
-            build.give_up(&core);
-            core.dict.forget(&table);
+            filled.give_up(&core);
         }
         done.flatten()
     }
 
-    /// Fills indexes beside others; nobody uses the table any more when it returns.
-    fn filled(
-        &mut self,
-        locked: &[String],
-        mut build: IndexBuild,
-        beside: Concurrency,
-    ) -> Result<IndexBuild> {
+    /// Does beside others what takes its time; nobody uses the tables any more when it returns.
+    fn filled(&mut self, locked: &[String], mut begun: Beside, beside: Concurrency) -> Result<Beside> {
         self.let_in(locked, beside);
-        let (core, reader) = (self.core.clone(), build.reader());
-        let filled = self.waiter.lock_in(&reader, || build.fill(&core, &self.progress));
+        let core = self.core.clone();
+        let run = |reader: &TrxRef, body: &mut dyn FnMut() -> Result<()>| self.waiter.lock_in(reader, body);
+        let filled = begun.fill(&core, &self.progress, run);
         match filled.and_then(|()| self.keep_out(locked, self.metadata_patience())) {
-            Ok(()) => Ok(build),
+            Ok(()) => Ok(begun),
             Err(e) => {
-                let table = build.table_name().to_owned();
-                build.give_up(&core);
-                // Where somebody uses the table, its object stays.
-                if self.keep_out(locked, Duration::ZERO).is_ok() {
-                    core.dict.forget(&table);
-                }
+                begun.give_up(&core);
                 Err(e)
             }
         }

@@ -8,9 +8,9 @@ use crate::ddl::{instant, limits};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
-use vaquita_catalog::{Definition, TableInfo, engine_name, same_name};
+use vaquita_catalog::{Definition, TableInfo, engine_name};
 use vaquita_engine::table::ForeignKey;
-use vaquita_engine::{Alteration, Concurrency, Error, ForeignKeySpec, InPlace, IndexSpec, TableSpec};
+use vaquita_engine::{Alteration, Concurrency, Error};
 use vaquita_exec::Outcome;
 use vaquita_types::{SqlError, SqlResult};
 
@@ -68,8 +68,7 @@ fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
 }
 
 /// Indexes, foreign keys and the definition, without touching the rows, as one change; `false` if the table was changed by others
-/// meanwhile. New foreign keys are a change of their own: the indexes that come are there before, and go again if the foreign keys cannot
-/// come; what goes goes after, but for what has the name of something that comes.
+/// meanwhile.
 fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
     let definition = &change.definition;
     let mut spec = definition.to_spec(None)?;
@@ -86,54 +85,15 @@ fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult
         dropped_keys: &change.dropped_keys,
         dropped_indexes: &change.dropped_indexes,
         fulltext: &words,
-        words: None,
+        added_keys: &spec.foreign_keys,
         definition: (change.way != Way::Keys).then_some((&spec, &origins[..])),
+        ..Alteration::default()
     };
     let failed = |e: Error| Failure(alter_error(&e, definition));
     let done = cx.engine.alter_in_place(&info.table, &parents, |table| {
-        if spec.foreign_keys.is_empty() {
-            return table.alter(&added, all, change.beside).map_err(failed);
-        }
-        in_steps(table, &spec, &added, all, change)
+        table.alter(&added, all, change.beside).map_err(failed)
     });
     done.map_err(|Failure(e)| e)
-}
-
-/// Indexes that come, then foreign keys, then the rest of a change.
-fn in_steps(
-    table: &mut InPlace<'_>,
-    spec: &TableSpec,
-    added: &[IndexSpec],
-    all: Alteration<'_>,
-    change: &Change,
-) -> Result<(), Failure> {
-    let failed = |e: Error| Failure(alter_error(&e, &change.definition));
-    let come: Vec<String> =
-        added.iter().map(|i| &i.name).chain(all.fulltext.iter().map(|i| &i.name)).cloned().collect();
-    let replaced = |name: &String| come.iter().any(|new| same_name(new, name));
-    let (first, rest): (Vec<String>, Vec<String>) = all.dropped_indexes.iter().cloned().partition(replaced);
-    // An index that is replaced may be needed by a foreign key that goes.
-    let goes_first = |name: &String| {
-        let named = |key: &ForeignKeySpec| key.name.as_deref().is_some_and(|new| same_name(new, name));
-        !first.is_empty() || spec.foreign_keys.iter().any(named)
-    };
-    let (first_keys, rest_keys): (Vec<String>, Vec<String>) =
-        all.dropped_keys.iter().cloned().partition(goes_first);
-    let before = Alteration { dropped_keys: &first_keys, dropped_indexes: &first, definition: None, ..all };
-    table.alter(added, before, change.beside).map_err(failed)?;
-    if let Err(e) = table.add_foreign_keys(&spec.foreign_keys, change.beside) {
-        if !come.is_empty() {
-            let again = Alteration { dropped_indexes: &come, ..Alteration::default() };
-            // What made it fail is what counts. The indexes stay where others use the table and do not end in time.
-            let _ = table.alter(&[], again, change.beside);
-        }
-        let definition = &change.definition;
-        return Err(Failure(
-            without_parent(&e, definition).unwrap_or_else(|| creation_error(&e, definition)),
-        ));
-    }
-    let after = Alteration { dropped_keys: &rest_keys, dropped_indexes: &rest, fulltext: &[], ..all };
-    table.alter(&[], after, change.beside).map_err(failed)
 }
 
 fn alter_error(e: &Error, definition: &Definition) -> SqlError {
@@ -142,8 +102,10 @@ fn alter_error(e: &Error, definition: &Definition) -> SqlError {
         Error::IndexNeeded { index, .. } => {
             SqlError::new(1553, format!("Cannot drop index '{index}': needed in a foreign key constraint"))
         }
-        Error::BadDefinition(_) => creation_error(e, definition),
-        e => error::engine(e),
+        Error::NoReferencedRow { .. } => {
+            without_parent(e, definition).unwrap_or_else(|| creation_error(e, definition))
+        }
+        e => creation_error(e, definition),
     }
 }
 
