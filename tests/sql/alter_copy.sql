@@ -124,3 +124,12 @@ create table w (id int primary key);
 insert into w values (1);
 alter table w add constraint w3 foreign key (id) references nowhere (id), add column z1 int;
 show create table w;
+# What the first rows are warned of counts once, whatever the order of the new key is.
+set sql_mode = '';
+create table oo (id int not null, t varchar(20)) engine = InnoDB;
+insert into oo values (1, 'one'), (2, 'two'), (5, '5'), (4, 'four'), (3, '3');
+alter table oo modify t int, add primary key (id);
+show warnings;
+select * from oo order by id;
+drop table oo;
+set sql_mode = default;

@@ -9,6 +9,7 @@ use crate::online::packed::{self, LEN};
 use crate::row::clustered::too_big;
 use crate::table::Table;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use vaquita_format::tuple::{Tuple, TupleField};
 
@@ -62,19 +63,27 @@ impl Giver {
     }
 }
 
+/// Why a row was not loaded.
+pub(super) fn not_loaded(to: &Table, e: vaquita_btree::Error, out_of_order: &AtomicBool) -> Error {
+    if matches!(e, vaquita_btree::Error::NotSorted) {
+        out_of_order.store(true, Ordering::Relaxed);
+    }
+    too_big(to, e)
+}
+
 impl Taker {
     /// Loads the clustered index of a table.
     ///
     /// # Errors
-    /// Rows that are too big, no space, errors of pages.
-    pub(super) fn load(self, core: &Core, to: &Table) -> Result<()> {
+    /// Rows that are too big, or `out_of_order`, no space, errors of pages.
+    pub(super) fn load(self, core: &Core, to: &Table, out_of_order: &AtomicBool) -> Result<()> {
         let mut builder = of_rows(core, to);
         for (batch, last) in self.0 {
             let mut at = 0;
             while at < batch.len() {
                 let entry = packed::entry_at(&batch, at);
                 let fields: SmallVec<[TupleField<'_>; 16]> = packed::fields(entry).collect();
-                builder.push(&Tuple::new(&fields)).map_err(|e| too_big(to, e))?;
+                builder.push(&Tuple::new(&fields)).map_err(|e| not_loaded(to, e, out_of_order))?;
                 at += LEN + entry.len();
             }
             if last {

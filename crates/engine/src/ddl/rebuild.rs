@@ -4,7 +4,7 @@
 //! | step | others may use the table | |
 //! |---|---|---|
 //! | [`begin`] | no | the old table's object gets a log of the keys of rows that change from now on; a read view is opened |
-//! | [`Rebuild::fill`]: scan | yes | the rows of the view are converted; in the order of the new key they are loaded at once, else sorted before; the entries of other indexes are sorted |
+//! | [`Rebuild::fill`]: scan | yes | the rows of the view are converted; while they come in the order of the new key they are loaded at once, else all is begun again and they are sorted before; the entries of other indexes are sorted |
 //! | load | yes | trees are made from their leaves up |
 //! | log | yes | rows whose keys were logged are copied again, until few are left |
 //! | [`Rebuild::finish`] | no | the rest of them is; then the tables change places |
@@ -20,11 +20,11 @@
 //! # Crash
 //! The new table has a temporary name: it is dropped when the folder is opened again.
 
-use super::handoff::{Giver, handoff};
+use super::handoff::{Giver, handoff, not_loaded};
 use super::load::{Others, TOLD, load_all, of_rows, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
-use crate::cursor::{Cursor, Direction, ReadOptions, RowRef};
+use crate::cursor::{Cursor, ReadOptions};
 use crate::dict::fulltext::{DOC_ID, doc_id_key};
 use crate::error::{Error, Result};
 use crate::online::courtesy::Courtesy;
@@ -41,14 +41,12 @@ use crate::table::{Columns, Field, FieldSource, Index, Table};
 use crate::version::{Seen, seen_by};
 use crate::waits::check_interrupt;
 use smallvec::SmallVec;
-use std::cell::Cell;
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use vaquita_base::codec::put_u48;
 use vaquita_btree::BulkBuilder;
-use vaquita_format::record::{Offsets, compare_fields};
+use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
 
@@ -68,6 +66,17 @@ pub trait ConvertRow<E> {
         row: &[Field<'_>],
         with: &mut dyn FnMut(&[Field<'_>]) -> Result<()>,
     ) -> std::result::Result<(), E>;
+
+    /// All rows come once more: what was noted of them does not count.
+    fn begin_again(&mut self) {}
+}
+
+/// What became of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filled {
+    All,
+    /// They do not come in the order of the new key, and were not sorted. [`Rebuild::begin_again`] with an empty table; they are then.
+    OutOfOrder,
 }
 
 /// How a row of the new table is found by one of the old.
@@ -129,6 +138,8 @@ pub(crate) struct Rebuild {
     placed_bytes: u64,
     /// Rows that wait for a later round.
     waiting: Vec<Logged>,
+    /// The rows are sorted before they are loaded.
+    sorts: bool,
     stamp: Stamp,
     /// Whose views are read.
     view: Trx,
@@ -153,6 +164,7 @@ pub(crate) fn begin(
     online: bool,
 ) -> Result<Rebuild> {
     let key = NewKey::of(from, to, origins);
+    let sorts = matches!(key, NewKey::Unknown) && !to.clustered().def().is_generated();
     let stamp = Stamp::of(core.txn.assign_id(trx)?);
     let (from, log) = match online {
         true => {
@@ -176,6 +188,7 @@ pub(crate) fn begin(
         placed: HashMap::new(),
         placed_bytes: 0,
         waiting: Vec::new(),
+        sorts,
         stamp,
         view,
         watched: trx.shared().clone(),
@@ -246,6 +259,8 @@ struct Loading<'c> {
     stamp: Stamp,
     rows: Rows<'c>,
     entries: Vec<Sorter<'c>>,
+    /// A row came that does not follow the one before.
+    out_of_order: &'c AtomicBool,
 }
 
 /// Where the rows go.
@@ -262,7 +277,9 @@ impl Loading<'_> {
     fn take(&mut self, row: &Given<'_>) -> Result<()> {
         let record = self.stamp.record(self.to, row)?;
         match &mut self.rows {
-            Rows::Loaded(builder) => builder.push(&Tuple::new(&record)).map_err(|e| too_big(self.to, e))?,
+            Rows::Loaded(builder) => {
+                builder.push(&Tuple::new(&record)).map_err(|e| not_loaded(self.to, e, self.out_of_order))?;
+            }
             Rows::Given(giver) => giver.push(&record)?,
             Rows::Sorted(sorter) => {
                 if sorter.push(&record) {
@@ -300,7 +317,8 @@ impl Rebuild {
         check_interrupt(&self.watched)
     }
 
-    /// Copies the rows, and again those that others have changed meanwhile.
+    /// Copies the rows, and again those that others have changed meanwhile. Those of many tables come in the order of the new key, and
+    /// need not be sorted; who does not know loads them until one does not.
     ///
     /// # Errors
     /// Values that cannot be converted, duplicates, [`Error::OnlineLogTooBig`], [`Error::Interrupted`], no space, errors of pages
@@ -310,18 +328,13 @@ impl Rebuild {
         core: &Core,
         progress: &Progress,
         convert: &mut dyn ConvertRow<E>,
-    ) -> std::result::Result<(), E> {
+    ) -> std::result::Result<Filled, E> {
         let rows = self.from.stats.known().0.map_or(0, |known| known.rows);
         progress.begin(rows, Some(rows * self.to.indexes.len() as u64), self.log.is_some());
         progress.enter(Stage::Scan);
         let to = self.to.clone();
         let memory = core.options.sort_buffer_size;
-        let in_order = to.clustered().def().is_generated()
-            || match &self.key {
-                NewKey::Same => true,
-                NewKey::Other(columns) => self.comes_in_order(core, &columns.clone())?,
-                NewKey::Unknown => false,
-            };
+        let out_of_order = AtomicBool::new(false);
         let sorter = |index: &Arc<Index>| Sorter::new(&core.storage, index.def().clone(), 0, memory);
         let loading = |rows| Loading {
             core,
@@ -329,34 +342,47 @@ impl Rebuild {
             stamp: self.stamp,
             rows,
             entries: to.indexes[1..].iter().map(sorter).collect(),
+            out_of_order: &out_of_order,
         };
-        let entries = match in_order {
+        let loaded = match !self.sorts {
             true if core.options.build_threads > 1 => {
                 let (giver, taker) = handoff();
                 let loading = loading(Rows::Given(giver));
                 std::thread::scope(|scope| {
-                    let loaded = scope.spawn(|| taker.load(core, &to));
+                    let loaded = scope.spawn(|| taker.load(core, &to, &out_of_order));
                     let entries = self.scan_and_load(core, progress, convert, loading);
                     // What ended the other thread has ended this one.
                     loaded.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                     entries
-                })?
+                })
             }
             true => {
                 let rows = Rows::Loaded(Box::new(of_rows(core, &to)));
-                self.scan_and_load(core, progress, convert, loading(rows))?
+                self.scan_and_load(core, progress, convert, loading(rows))
             }
             false => {
                 let rows = Rows::Sorted(Box::new(sorter(to.clustered())));
-                self.scan_and_load(core, progress, convert, loading(rows))?
+                self.scan_and_load(core, progress, convert, loading(rows))
             }
         };
+        if out_of_order.load(Ordering::Relaxed) && matches!(self.key, NewKey::Other(_)) {
+            return Ok(Filled::OutOfOrder);
+        }
+        let entries = loaded?;
+        // Purge need not wait for the rest.
+        core.txn.close_view(&mut self.view);
         let entries = entries.into_iter().map(|sorter| vec![sorter]).collect();
         let check = || self.check();
         let logged = || self.logged();
         let others = Others { check: &check, logged: &logged };
         load_all(core, &to, &to.indexes[1..], entries, self.stamp.trx_id(), progress, &others)?;
-        self.catch_up(core, progress, convert)
+        self.catch_up(core, progress, convert)?;
+        Ok(Filled::All)
+    }
+
+    /// Goes on with another table, as empty as the first one was.
+    pub(crate) fn begin_again(&mut self, to: Arc<Table>) {
+        (self.to, self.sorts, self.rows) = (to, true, 0);
     }
 
     /// Reads the rows and loads them into the clustered index; the entries of the others.
@@ -382,46 +408,6 @@ impl Rebuild {
             Rows::Sorted(sorter) => self.load_rows(core, *sorter, progress)?,
         }
         Ok(loading.entries)
-    }
-
-    /// Whether the rows come in the order of the new key, of these columns: those of many tables do, and need not be sorted.
-    /// It takes a look at the rows up to the first that does not.
-    fn comes_in_order(&mut self, core: &Core, columns: &[usize]) -> Result<bool> {
-        let to = self.to.clone();
-        let index = to.clustered();
-        let is_whole = |source: &FieldSource| matches!(source, FieldSource::Column { prefix_len: 0, .. });
-        if !index.sources[..columns.len()].iter().all(is_whole) {
-            return Ok(false);
-        }
-        let plan = &index.def().compare_plan()[..columns.len()];
-        let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default().columns(columns.to_vec()))?;
-        let mut before: Vec<Vec<u8>> = vec![Vec::new(); columns.len()];
-        let (mut rows, in_order) = (0_u64, Cell::new(true));
-        // Nothing is copied but the key: most of the work is to go through the pages.
-        let mut look = |row: &RowRef<'_>| {
-            let mut order = if rows == 0 { Ordering::Less } else { Ordering::Equal };
-            let mut whole = true;
-            for (i, (cmp, before)) in plan.iter().zip(&mut before).enumerate() {
-                let value = row.column(i).filter(|_| !row.is_off_page(i));
-                whole &= value.is_some();
-                order = order.then_with(|| compare_fields(*cmp, Some(before), value));
-                before.clear();
-                before.extend_from_slice(value.unwrap_or_default());
-            }
-            in_order.set(whole && order.is_lt());
-            rows += 1;
-            match in_order.get() && !rows.is_multiple_of(TOLD) {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
-        };
-        while cursor.for_each(core, &mut self.view, Direction::Forward, &mut look)? {
-            if !in_order.get() {
-                break;
-            }
-            self.check()?;
-        }
-        Ok(in_order.get())
     }
 
     fn scan<E: From<Error>>(
@@ -465,8 +451,6 @@ impl Rebuild {
             }
         }
         progress.add(self.rows % TOLD);
-        // Purge need not wait for the rest.
-        core.txn.close_view(&mut self.view);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::ddl::beside::Beside;
-use crate::ddl::rebuild::{self, ConvertRow, Rebuild};
+use crate::ddl::rebuild::{self, ConvertRow, Filled, Rebuild};
 use crate::ddl::{self, Alteration, FullTextBuild, FullTextSpec, IndexSpec, KeptKeys, TableSpec};
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
@@ -213,13 +213,9 @@ impl Session {
         beside: Concurrency,
         convert: impl FnOnce(&Arc<Table>, &Arc<Table>) -> std::result::Result<C, E>,
     ) -> std::result::Result<(C, u64), E> {
-        let (core, checks) = (self.core.clone(), self.settings.foreign_key_checks);
+        let core = self.core.clone();
         self.drop_leftover(locked, &spec.name)?;
-        let plain = spec.without_words();
-        let stopwords = self.settings.stopwords.clone();
-        let made =
-            self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks, &stopwords));
-        made.flatten()?;
+        self.make_anew(locked, spec)?;
         let done = (|| {
             let (from, to) = (core.table(name)?, core.table(&spec.name)?);
             let mut convert = convert(&from, &to)?;
@@ -251,6 +247,15 @@ impl Session {
         done
     }
 
+    /// Makes the table that a rebuild fills.
+    fn make_anew(&mut self, locked: &[String], spec: &TableSpec) -> Result<()> {
+        let checks = self.settings.foreign_key_checks;
+        let plain = spec.without_words();
+        let stopwords = self.settings.stopwords.clone();
+        self.change_locked(locked, |core, trx| ddl::create_table(core, trx, &plain, checks, &stopwords))
+            .flatten()
+    }
+
     fn fill_and_replace<E: From<Error>>(
         &mut self,
         locked: &[String],
@@ -264,7 +269,19 @@ impl Session {
         let known: Vec<String> = locked.iter().filter(|table| **table != spec.name).cloned().collect();
         let (core, reader) = (self.core.clone(), rebuild.reader());
         self.let_in(&known, beside);
-        self.waiter.lock_in(&reader, || rebuild.fill(&core, &self.progress, convert))?;
+        if self.waiter.lock_in(&reader, || rebuild.fill(&core, &self.progress, convert))?
+            == Filled::OutOfOrder
+        {
+            // Pages of a file that was not there have no redo: another one is filled, not what is left of the first.
+            let alone = [spec.name.clone()];
+            let dropped =
+                self.change_locked(&alone, |core, trx| ddl::drop_table(core, trx, &spec.name, false));
+            dropped.flatten()?;
+            self.make_anew(&alone, spec)?;
+            rebuild.begin_again(core.table(&spec.name)?);
+            convert.begin_again();
+            self.waiter.lock_in(&reader, || rebuild.fill(&core, &self.progress, convert))?;
+        }
         self.add_words(&spec.name, &spec.fulltext)?;
         self.keep_out(&known, self.metadata_patience())?;
         let progress = self.progress.clone();

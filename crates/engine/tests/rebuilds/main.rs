@@ -3,6 +3,7 @@
 
 mod collations;
 mod cut_off;
+mod order;
 mod threads;
 
 use parking_lot::Mutex;

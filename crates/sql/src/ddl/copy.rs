@@ -19,7 +19,7 @@ use vaquita_plan::TableRules;
 use vaquita_session::{SessionState, Shared};
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
-use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, SqlType, Value, Warnings};
 
 /// Why rows could not be copied.
 enum Failure {
@@ -103,7 +103,8 @@ pub(super) fn rebuild_beside(
     let shared: &Shared = (*db).as_ref();
     let done = engine.rebuild_table_beside(&name, &spec, keys, &origins, beside, |from, to| {
         let rows = Rows::of(old, from, to, definition, shared, state, false)?;
-        Ok(Converting { rows, state, bytes: Vec::new() })
+        let before = state.warnings.clone();
+        Ok(Converting { rows, state, before, bytes: Vec::new() })
     });
     let done = done.map(|(_, rows)| Copied::Done { rows, duplicates: 0 });
     copied(done, definition)
@@ -477,6 +478,8 @@ fn fields_of<'v>(
 struct Converting<'t, 's> {
     rows: Rows<'t>,
     state: &'s mut SessionState,
+    /// The warnings there were before the first row.
+    before: Warnings,
     bytes: Vec<u8>,
 }
 
@@ -486,7 +489,7 @@ impl ConvertRow<Failure> for Converting<'_, '_> {
         values: &[Field<'_>],
         with: &mut dyn FnMut(&[Field<'_>]) -> vaquita_engine::Result<()>,
     ) -> Result<(), Failure> {
-        let Converting { rows, state, bytes } = self;
+        let Converting { rows, state, bytes, .. } = self;
         state.poll()?;
         bytes.clear();
         let ranges = rows.convert(&rows.sources, values, bytes, state)?;
@@ -502,6 +505,11 @@ impl ConvertRow<Failure> for Converting<'_, '_> {
         with(&fields)?;
         rows.mode.row += 1;
         Ok(())
+    }
+
+    fn begin_again(&mut self) {
+        self.rows.mode.row = 1;
+        self.state.warnings.clone_from(&self.before);
     }
 }
 
