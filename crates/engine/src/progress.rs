@@ -12,7 +12,8 @@
 //! | what others did meanwhile | [`Stage::LogIndex`], [`Stage::LogTable`] |
 //! | the end | [`Stage::Commit`] |
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::Clock;
@@ -94,6 +95,17 @@ pub struct Progress {
     completed: AtomicU64,
     estimated: AtomicU64,
     at: Mutex<At>,
+    watcher: RwLock<Watcher>,
+}
+
+/// Called where work is told of; see [`Progress::watch`].
+#[derive(Default)]
+struct Watcher(Option<Box<dyn Fn() + Send + Sync>>);
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Watcher" } else { "nobody" })
+    }
 }
 
 #[derive(Debug)]
@@ -132,7 +144,20 @@ impl Progress {
             expected: [0; 2],
             expected_before: 0,
         };
-        Progress { clock, completed: AtomicU64::new(0), estimated: AtomicU64::new(0), at: Mutex::new(at) }
+        let (completed, estimated) = (AtomicU64::new(0), AtomicU64::new(0));
+        Progress { clock, completed, estimated, at: Mutex::new(at), watcher: RwLock::default() }
+    }
+
+    /// Has somebody called at every stage and step of the work, by the thread that does it, when it keeps nobody from anything but by
+    /// metadata locks: tests let others work in the midst.
+    pub fn watch(&self, watcher: Option<Box<dyn Fn() + Send + Sync>>) {
+        *self.watcher.write() = Watcher(watcher);
+    }
+
+    fn tell(&self) {
+        if let Some(watcher) = &self.watcher.read().0 {
+            watcher();
+        }
     }
 
     /// What it is at.
@@ -213,6 +238,8 @@ impl Progress {
             at.before = self.work_completed();
             at.expected_before = self.estimated.load(Ordering::Relaxed);
         }
+        drop(at);
+        self.tell();
     }
 
     /// Nothing is under way any more.
@@ -223,6 +250,7 @@ impl Progress {
     /// Counts work that is done.
     pub fn add(&self, work: u64) {
         self.completed.fetch_add(work, Ordering::Relaxed);
+        self.tell();
     }
 
     /// Counts work to come.

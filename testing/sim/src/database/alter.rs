@@ -1,10 +1,11 @@
 //! Changes of definitions beside others: an index comes or goes, a table is written anew while other sessions go on, some of whose
-//! statements run between two of its rows.
+//! statements run between two of its rows, and at every stage of an index that comes.
 
 use super::model::{Delta, Shape};
 use super::shapes::{self, EXTRA};
 use super::work::{Halt, Outcome, Work};
-use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
 use vaquita_engine::core::Core;
 use vaquita_engine::{Concurrency, ConvertRow, Field, IndexSpec, KeptKeys, Result, Session};
 use vaquita_format::index_def::KeyPart;
@@ -27,13 +28,53 @@ impl Work {
                     unique: false,
                     comment: String::new(),
                 };
-                let added = worker.session.add_indexes_beside(&name, &[index], Concurrency::Writes);
-                added.map_err(Halt::from)
+                self.add_index(&mut worker.session, &name, &index)
             }
         };
         self.workers.insert(who, worker);
         self.alterations += u64::from(done.is_ok());
         self.ended(Delta::Extra(name, extra), done)
+    }
+
+    /// Another thread builds it. Whenever that tells how far it is it waits until others have done something: only one of the two is at work
+    /// at any moment, so that a seed says all.
+    fn add_index(&mut self, session: &mut Session, name: &str, index: &IndexSpec) -> Outcome {
+        let (core, progress) = (session.core().clone(), session.progress().clone());
+        let (told, telling) = sync_channel(0);
+        let (going_on, go_on) = sync_channel::<()>(0);
+        let go_on = Mutex::new(go_on);
+        progress.watch(Some(Box::new(move || {
+            // Nobody listens any more where that thread has panicked.
+            let _ = told.send(()).map(|()| go_on.lock().expect("one thread waits").recv());
+        })));
+        std::thread::scope(|scope| {
+            let (telling, going_on) = (telling, going_on);
+            let building = scope.spawn(move || {
+                let indexes = std::slice::from_ref(index);
+                let added = session.add_indexes_beside(name, indexes, Concurrency::Writes);
+                progress.watch(None);
+                added
+            });
+            let mut others = Ok(());
+            while telling.recv().is_ok() {
+                others = others.and_then(|()| self.between(&core, 3));
+                let _ = going_on.send(());
+            }
+            let added = building.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            others.and(added.map_err(Halt::from))
+        })
+    }
+
+    /// Others do something in the middle of a change, one time of `often`.
+    fn between(&mut self, core: &Core, often: u64) -> Outcome {
+        if !self.workers.is_empty() && self.rng.one_in(often) {
+            self.steps_between += 1;
+            self.step()?;
+            if self.rng.one_in(3) {
+                core.purge_step()?;
+            }
+        }
+        Ok(())
     }
 
     fn rebuild(&mut self, session: &mut Session, name: &str, shape: Shape) -> Outcome {
@@ -58,13 +99,7 @@ struct Others<'w> {
 
 impl ConvertRow<Halt> for Others<'_> {
     fn convert(&mut self, row: &[Field<'_>], with: &mut dyn FnMut(&[Field<'_>]) -> Result<()>) -> Outcome {
-        if !self.work.workers.is_empty() && self.work.rng.one_in(self.often) {
-            self.work.steps_between += 1;
-            self.work.step()?;
-            if self.work.rng.one_in(3) {
-                self.core.purge_step()?;
-            }
-        }
+        self.work.between(&self.core, self.often)?;
         Ok(with(row)?)
     }
 }
