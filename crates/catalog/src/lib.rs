@@ -7,7 +7,7 @@
 //! | columns that are calculated, and what depends on columns | [`expressions`] |
 //! | CHECK constraints: their names and columns | [`checks`] |
 //! | definitions from and to the engine's descriptions | [`stored`] |
-//! | definitions from `.frm` files | [`frm`] |
+//! | definitions from `.frm` and `.cfg` files | [`frm`], [`cfg`] |
 //! | definitions as text | [`show_create`] |
 //! | types of columns from their declared text | [`declared`] |
 //! | names of tables and databases; what a database is by default | `names`, `database` |
@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cfg;
 pub mod checks;
 mod database;
 pub mod declared;

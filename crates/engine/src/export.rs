@@ -65,7 +65,7 @@ pub(crate) fn description(table: &Table, host: &str, flags: SpaceFlags) -> Table
         name: table.name.clone(),
         autoinc: table.auto_inc.peek().unwrap_or_default(),
         page_size: size,
-        flags: TableFlags::new(size, is_dynamic, false).encode() & !1 | is_comp,
+        flags: TableFlags::new(size, is_dynamic, table.directory.is_some()).encode() & !1 | is_comp,
         space: table.space,
     };
     let columns: Vec<ColumnDef> = table.columns.iter().map(|column| column.def.clone()).collect();

@@ -82,7 +82,7 @@ pub mod lower {
     pub use vaquita_format::checksum::ChecksumAlgorithm;
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
     pub use vaquita_format::{
-        Corruption, PageSize, charset, collation, column, filename, frm, frm_view, value,
+        Corruption, PageSize, cfg, charset, collation, column, filename, frm, frm_view, value,
     };
     pub use vaquita_io::FlushMethod;
     pub use vaquita_storage::Error as StorageError;
@@ -93,7 +93,8 @@ pub mod lower {
 
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{
-    Alteration, ConvertRow, ForeignKeySpec, FullTextBuild, FullTextSpec, IndexSpec, KeptKeys, Put, TableSpec,
+    Alteration, ConvertRow, ForeignKeySpec, FullTextBuild, FullTextSpec, ImportFile, IndexSpec, KeptKeys,
+    Put, TableSpec,
 };
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::row_versions::{ColumnOrigin, VERSIONS_MAX};

@@ -123,7 +123,13 @@ fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut names: Vec<(String, String)> = Vec::new();
     for name in all.iter().filter(|name| !name.contains("FTS_")) {
-        let table = core.table(name).unwrap();
+        let table = match core.table(name) {
+            Err(Error::Discarded(_)) => {
+                found.insert(name.clone(), "discarded".to_owned());
+                continue;
+            }
+            table => table.unwrap(),
+        };
         let (database, _) = name.split_once('/').unwrap();
         let id = table.id.get();
         names.push((format!("{database}/FTS_{id:016x}_"), format!("{name} ")));
@@ -144,6 +150,7 @@ fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, String> {
     }
     let own = all
         .iter()
+        .filter(|name| found.get(*name).is_none_or(|state| state != "discarded"))
         .filter(|name| core.dict.sys_tablespaces(&core.storage).unwrap().iter().any(|s| s.name == **name));
     let mut files: Vec<String> = own.map(|name| format!("/db/{name}.ibd")).collect();
     files.sort();
@@ -217,6 +224,7 @@ fn all_of_an_index_or_nothing() {
     drop(engine);
 
     cut(&words, counts, "truncate", |s| s.truncate_table(TABLE));
+    cut(&words, counts, "discard", |s| s.discard_tablespace(TABLE).map(drop));
     cut(&words, counts, "drop", |s| s.drop_table(TABLE));
     cut(&words, counts, "rename", |s| s.rename_table(TABLE, "b/t"));
     cut(&words, counts, "copy", |s| rebuild(s, &[("b", &[2]), ("ba", &[2, 1])], false));

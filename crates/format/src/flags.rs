@@ -28,7 +28,8 @@ const ATOMIC_BLOBS: u32 = 1 << 5;
 const PAGE_SHIFT: u32 = 6;
 const SPACE_DATA_DIR: u32 = 1 << 10;
 const TABLE_ALWAYS: u32 = 1;
-const TABLE_DATA_DIR: u32 = 1 << 6;
+/// The flag of a table whose file is in a directory elsewhere.
+pub const TABLE_DATA_DIR: u32 = 1 << 6;
 const SSIZE_MASK: u32 = 0xF;
 
 /// Legal tablespace flags.

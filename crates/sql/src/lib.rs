@@ -53,7 +53,7 @@ mod status;
 mod virtual_tables;
 mod xa_branches;
 
-pub use connection::{ConnectInfo, Connection, Prepared};
+pub use connection::{ConnectInfo, Connection, CreateText, Prepared, create_tables_of};
 pub use database::{Database, DoorFlush};
 pub use opening::Options;
 pub use scheduler::{Execution, Scheduler, Step};

@@ -74,8 +74,7 @@ impl Storage {
             return Err(Error::Config(format!("a space of {} byte pages in this folder", size.physical())));
         }
         if directory.is_some() {
-            create_dir_durably(&**self.fs(), path.parent().unwrap_or(&self.options().dir))?;
-            self.link_table_space(name, &path)?;
+            self.link_to_new_file(name, &path)?;
         }
         let made = self.spaces().create(id, flags.encode(), size, &path, fsp::INITIAL_PAGES);
         let made = made.and_then(|space| {
@@ -91,6 +90,15 @@ impl Storage {
             let _ = self.unlink_table_space(name);
         }
         made
+    }
+
+    /// Links a table to a file elsewhere that is to be made, and makes the directory, if it is not there. Durable on return.
+    ///
+    /// # Errors
+    /// There is a link that leads to another file; I/O errors. Directories that were made stay.
+    pub fn link_to_new_file(&self, name: &str, file: &Path) -> Result<()> {
+        create_dir_durably(&**self.fs(), file.parent().unwrap_or(&self.options().dir))?;
+        self.link_table_space(name, file)
     }
 
     /// Makes the file of a new space durable, which says whose it is from then on, and writes its first pages.

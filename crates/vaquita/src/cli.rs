@@ -14,9 +14,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 use vaquita_base::SpaceId;
 
+use crate::import::{self, ImportArgs};
 use crate::serve::{self, ServeArgs};
 use crate::shell::{self, ShellArgs};
 use crate::workshop::check::{CheckError, check_path};
+use crate::workshop::definition::TableTexts;
 use crate::workshop::dictionary::Dictionary;
 use crate::workshop::dump::{DumpOptions, Format, dump_table};
 use crate::workshop::in_use;
@@ -42,6 +44,8 @@ enum Command {
     Check(CheckArgs),
     /// Write all rows of a table
     Dump(DumpArgs),
+    /// Make tables of a data folder of files from elsewhere; exit code 1 if something is wrong with a file
+    Import(ImportArgs),
     /// Serve a data folder to MySQL's clients
     Serve(ServeArgs),
     /// A shell for SQL: on a data folder in this process, or on a server
@@ -83,6 +87,9 @@ enum What {
 struct CheckArgs {
     /// An .ibd, ibdata1 or ib_logfile file, or a data folder
     path: PathBuf,
+    /// A file with the CREATE TABLE of tables that neither a dictionary nor a .frm describes
+    #[arg(long, value_name = "FILE")]
+    sql: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,6 +105,9 @@ struct DumpArgs {
     /// The table's .frm [default: beside the .ibd]
     #[arg(long, value_name = "FILE")]
     frm: Option<PathBuf>,
+    /// A file with the table's CREATE TABLE, instead of both
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cfg", "frm", "table"])]
+    sql: Option<PathBuf>,
     /// Form of the output
     #[arg(long, value_enum, default_value = "tsv")]
     format: FormatArg,
@@ -160,6 +170,16 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
             tell_of_use(&args.file, err);
             dump_command(&args, &mut out, err)
         }
+        Command::Import(args) => {
+            let code = import::run(&args, &mut out, err);
+            return match code.and_then(|code| out.flush().map(|()| code).map_err(|e| e.to_string())) {
+                Ok(code) => code,
+                Err(why) => {
+                    let _ = writeln!(err, "vaquita: {why}");
+                    2
+                }
+            };
+        }
         Command::Serve(args) => return serve::run(&args, &mut out, err),
         Command::Sql(args) => return shell::run(&args, &mut out, err),
     };
@@ -205,7 +225,8 @@ fn inspect_command(args: &InspectArgs, out: &mut dyn Write) -> Result<bool, Fail
 }
 
 fn check_command(args: &CheckArgs, out: &mut dyn Write) -> Result<bool, Failure> {
-    match check_path(&args.path, out) {
+    let sql = args.sql.as_deref().map(TableTexts::read).transpose().map_err(Failure)?;
+    match check_path(&args.path, sql.as_ref(), out) {
         Err(CheckError::Output(e)) => until_closed(Err(e)),
         checked => Ok(checked?),
     }
@@ -259,8 +280,9 @@ fn table_to_dump(args: &DumpArgs, src: &SpaceFile) -> Result<TableInfo, Failure>
         return Ok(table_of_dictionary(src, entry, args.frm.as_ref())?);
     }
     // Files that are named are used alone; else both are looked for.
-    let files = if args.cfg.is_some() || args.frm.is_some() {
-        MetadataFiles { cfg: args.cfg.clone(), frm: args.frm.clone() }
+    let files = if args.cfg.is_some() || args.frm.is_some() || args.sql.is_some() {
+        let sql = args.sql.as_deref().map(TableTexts::read).transpose().map_err(Failure)?;
+        MetadataFiles { cfg: args.cfg.clone(), frm: args.frm.clone(), sql }
     } else {
         MetadataFiles::beside(&args.file)
     };

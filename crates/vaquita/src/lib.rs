@@ -15,6 +15,7 @@
 pub mod cli;
 pub mod embedded;
 pub mod engine;
+mod import;
 #[cfg(feature = "cli")]
 mod memcached;
 /// For a program's allocator: [`memory::allocated`] and [`memory::freed`] tell what it gives and takes back. Where they are

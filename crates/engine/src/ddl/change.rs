@@ -143,6 +143,11 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
+    /// Its transaction.
+    pub(super) fn trx(&self) -> &Trx {
+        self.trx
+    }
+
     /// The number of its transaction, which rows may bear that are there when it is committed.
     pub(super) fn give_id(&mut self) -> Result<TrxId> {
         Ok(self.core.txn.assign_id(self.trx)?)

@@ -12,7 +12,7 @@ use crate::dict::rows::{self, Flags, Values};
 use crate::documents::StopwordChoice;
 use crate::error::{Error, Result};
 use crate::kept;
-use crate::table::FullTextIndex;
+use crate::table::{ForeignKey, FullTextIndex};
 use vaquita_base::{IndexId, PageNo, SpaceId, TableId, TrxId};
 use vaquita_btree::Tree;
 use vaquita_format::column::ColumnDef;
@@ -141,15 +141,18 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
     bytes.chunks(PIECE).enumerate().map(row).collect()
 }
 
-/// Creates a table.
-pub(super) fn create_table(
-    change: &mut Change<'_>,
-    spec: &TableSpec,
-    checks: bool,
-    stopwords: &StopwordChoice,
-) -> Result<()> {
+/// A table to be made.
+pub(super) struct New {
+    pub(super) spec: TableSpec,
+    /// Foreign keys in which it is the child.
+    pub(super) keys: Vec<ForeignKey>,
+    /// The definition, with numbers but for that of a tablespace.
+    pub(super) parts: TableParts,
+}
+
+/// What a table will be, if it can be made.
+pub(super) fn plan(change: &Change<'_>, spec: &TableSpec, checks: bool) -> Result<New> {
     let storage = change.storage();
-    let dict = &change.core.dict;
     let mut spec = spec.clone();
     let keys = foreign::plan(&mut spec)?;
     check::table(storage, &spec)?;
@@ -163,16 +166,49 @@ pub(super) fn create_table(
     for index in &mut parts.fulltext {
         index.id = ids::index_id(storage)?;
     }
+    Ok(New { spec, keys, parts })
+}
+
+/// Makes room for a table's file: nothing is in its way, and the database has its folder.
+pub(super) fn make_place(change: &Change<'_>, parts: &TableParts) -> Result<()> {
+    let storage = change.storage();
+    let place = storage.place_of(&parts.name, parts.directory.as_deref());
+    check::file_is_free(storage, &parts.name, &place)
+        .inspect_err(|e| change.core.notes.say(e.to_string()))?;
+    make_database_dir(storage, &parts.name)
+}
+
+/// Writes the foreign keys of a new table into the dictionary.
+pub(super) fn insert_keys(change: &mut Change<'_>, name: &str, keys: &[ForeignKey]) -> Result<()> {
+    for key in keys {
+        foreign::insert(change, key)?;
+        change.changes(&key.parent);
+    }
+    // Tables made before, with checks off, may refer to this one.
+    let dict = &change.core.dict;
+    for key in dict.foreign_keys(change.storage(), foreign::BY_PARENT, name)? {
+        change.changes(&key.child);
+    }
+    Ok(())
+}
+
+/// Creates a table.
+pub(super) fn create_table(
+    change: &mut Change<'_>,
+    spec: &TableSpec,
+    checks: bool,
+    stopwords: &StopwordChoice,
+) -> Result<()> {
+    let storage = change.storage();
+    let dict = &change.core.dict;
+    let New { spec, keys, mut parts } = plan(change, spec, checks)?;
     if spec.file_per_table {
         parts.space = ids::space_id(storage)?;
     }
     let words = change.unlatched(|change| {
         let _folder = dict.keep_folders();
         if spec.file_per_table {
-            let place = storage.place_of(&spec.name, parts.directory.as_deref());
-            check::file_is_free(storage, &spec.name, &place)
-                .inspect_err(|e| change.core.notes.say(e.to_string()))?;
-            make_database_dir(storage, &spec.name)?;
+            make_place(change, &parts)?;
         }
         make_data(change.core, &mut change.undo, &mut parts)
             .inspect_err(|e| change.core.notes.say(format!("table {} cannot be made: {e}", spec.name)))?;
@@ -180,15 +216,7 @@ pub(super) fn create_table(
     })?;
     definition::insert(change, &parts)?;
     fulltext::insert(change, &words)?;
-    for key in &keys {
-        foreign::insert(change, key)?;
-        change.changes(&key.parent);
-    }
-    // Tables made before, with checks off, may refer to this one.
-    for key in dict.foreign_keys(storage, foreign::BY_PARENT, &spec.name)? {
-        change.changes(&key.child);
-    }
-    Ok(())
+    insert_keys(change, &spec.name, &keys)
 }
 
 /// Makes a table's file, if it has a number for one, and its empty trees. Entries of the DDL log that get rid of them come to `undo`.

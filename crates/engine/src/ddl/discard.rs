@@ -1,13 +1,13 @@
 //! ALTER TABLE .. DISCARD TABLESPACE: a table's file goes, what is said of the table stays.
 //!
 //! The table and its indexes get new numbers, as in MySQL 5.6: undo records and locks of its rows are of a table that is
-//! no more. It keeps the number of its tablespace, which nobody opens, until one is [imported](super::import).
+//! no more. The tables of its FULLTEXT indexes go with the words in them; that there are such indexes is still said. It keeps the number of its tablespace, which nobody opens, until one is [imported](super::import).
 //!
 //! # Crash
 //! The table has its file, or is discarded and the file is gone.
 
 use super::change::Change;
-use super::{definition, foreign};
+use super::{definition, foreign, fulltext};
 use crate::dict::ids;
 use crate::error::{Error, Result};
 use vaquita_base::{PageNo, SpaceId, TrxId};
@@ -24,11 +24,6 @@ pub(super) fn discard(change: &mut Change<'_>, name: &str, checks: bool) -> Resu
     if parts.discarded {
         return Ok(false);
     }
-    if !parts.fulltext.is_empty() {
-        return Err(Error::BadDefinition(format!(
-            "table {name} has a FULLTEXT index, which is in other tables"
-        )));
-    }
     foreign::lose_rows(change, name, checks, "discard the tablespace of")?;
     change.unlatched(|change| {
         // What tells the space's flags below.
@@ -37,11 +32,16 @@ pub(super) fn discard(change: &mut Change<'_>, name: &str, checks: bool) -> Resu
         for index in &mut parts.indexes {
             (index.id, index.root, index.trx_id) = (ids::index_id(change.storage())?, PageNo::NULL, TrxId(0));
         }
+        for index in &mut parts.fulltext {
+            index.id = ids::index_id(change.storage())?;
+        }
         Ok(())
     })?;
     parts.discarded = true;
     // A file to be imported has no versions of rows.
     parts.versions = None;
+    // Its words go with its rows.
+    fulltext::drop_all(change, &row)?;
     definition::leave_data(change, &row, name)?;
     definition::delete(change, &row)?;
     definition::insert(change, &parts)?;

@@ -116,11 +116,23 @@ pub(crate) struct Held {
 }
 
 /// Positions of a key's columns in the child and in the parent.
-fn places(core: &Core, key: &ForeignKey) -> Result<(Vec<usize>, Vec<usize>)> {
-    let of = |table: &str, columns: &[String]| {
-        positions(&core.table(table)?.columns, columns).map_err(|why| refused(&key.id, why))
+fn places(child: &Table, parent: &Table, key: &ForeignKey) -> Result<(Vec<usize>, Vec<usize>)> {
+    let of = |table: &Table, columns: &[String]| {
+        positions(&table.columns, columns).map_err(|why| refused(&key.id, why))
     };
-    Ok((of(&key.child, &key.child_columns)?, of(&key.parent, &key.parent_columns)?))
+    Ok((of(child, &key.child_columns)?, of(parent, &key.parent_columns)?))
+}
+
+/// Holds the rows of a table that nobody knows yet against its foreign keys, whose parents the transaction has locked.
+///
+/// # Errors
+/// [`Error::NoReferencedRow`], [`Error::Interrupted`]; errors of pages.
+pub(super) fn check_new(core: &Core, trx: &Trx, child: &Arc<Table>, keys: &[ForeignKey]) -> Result<()> {
+    let held = Held::of(core, trx, child.clone(), keys.iter().map(|key| (key, Arc::default())), None)?;
+    let progress = Progress::new(core.storage.clock().clone());
+    let done = held.scan(core, &progress).and_then(|()| held.finish(core, &progress));
+    held.end(core);
+    done
 }
 
 impl Held {
@@ -140,7 +152,7 @@ impl Held {
         let mut observers: Vec<(String, Arc<Side>)> = Vec::new();
         let mut noted = Vec::with_capacity(keys.len());
         for key in keys {
-            let (ours, theirs) = places(core, key)?;
+            let (ours, theirs) = places(&*core.table(table)?, &*core.table(&key.parent)?, key)?;
             let both = Arc::new(Mutex::new(Noted::default()));
             let side = |coming, columns| Arc::new(Side { coming, columns, noted: both.clone(), max });
             observers.push((key.child.clone(), side(true, ours)));
@@ -148,17 +160,29 @@ impl Held {
             noted.push(both);
         }
         observe(core, &observers, build.as_deref_mut())?;
+        let child = core.table(table)?;
+        Self::of(core, trx, child, keys.iter().zip(noted), build.as_deref())
+    }
+
+    /// Of tables that have their observers.
+    fn of<'k>(
+        core: &Core,
+        trx: &Trx,
+        child: Arc<Table>,
+        keys: impl Iterator<Item = (&'k ForeignKey, Arc<Mutex<Noted>>)>,
+        build: Option<&IndexBuild>,
+    ) -> Result<Self> {
         let index_of = |table: &Table, columns: &[usize], key: &ForeignKey| {
             let there = table.indexes.iter().find(|index| begins_with(&index.parts, columns)).cloned();
-            let build = build.as_deref().filter(|build| build.table_name() == table.name);
+            let build = build.filter(|build| build.table_name() == table.name);
             let built = || build.and_then(|build| build.find(|parts| begins_with(parts, columns)));
             there.or_else(built).ok_or_else(|| refused(&key.id, "its index is gone"))
         };
-        let child = core.table(table)?;
-        let (mut parents, mut held) = (Vec::new(), Vec::with_capacity(keys.len()));
-        for (key, noted) in keys.iter().zip(noted) {
-            let (ours, theirs) = places(core, key)?;
-            let parent = core.table(&key.parent)?;
+        let (mut parents, mut held) = (Vec::new(), Vec::new());
+        for (key, noted) in keys {
+            // A table that is being made is not known by its name.
+            let parent = if key.parent == child.name { child.clone() } else { core.table(&key.parent)? };
+            let (ours, theirs) = places(&child, &parent, key)?;
             held.push(Key {
                 child: index_of(&child, &ours, key)?,
                 parent: index_of(&parent, &theirs, key)?,

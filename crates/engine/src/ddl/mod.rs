@@ -75,7 +75,7 @@ use crate::table::{Column, ForeignKey, ReferentialAction};
 use change::Change;
 use drop::References;
 use foreign::Planned;
-pub use import::Imported;
+pub use import::{ImportFile, Imported};
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
 use vaquita_txn::Trx;
@@ -268,6 +268,24 @@ pub fn discard_tablespace(core: &Core, trx: &mut Trx, name: &str, foreign_key_ch
 /// No such table, one that has its tablespace; a file that is not there, not of the table, or not whole.
 pub fn import_tablespace(core: &Core, trx: &mut Trx, name: &str) -> Result<Imported> {
     Change::run(core, trx, |change| import::import(change, name))
+}
+
+/// Creates a table whose tablespace is made of a file from elsewhere, which stays as it is, without its FULLTEXT indexes; how many rows it has. With `checks` its rows are held against its
+/// foreign keys.
+///
+/// # Errors
+/// As [`create_table`]; a file that is not of the table, or not whole; a row that refers to none.
+///
+/// # Crash
+/// The table is there with all rows, or there is nothing of it.
+pub fn create_table_of(
+    core: &Core,
+    trx: &mut Trx,
+    spec: &TableSpec,
+    checks: bool,
+    file: &ImportFile,
+) -> Result<u64> {
+    Change::run(core, trx, |change| import::create(change, spec, checks, file))
 }
 
 /// Gives a table another definition that its rows and indexes fit as they are. Foreign keys follow renamed columns; `spec` names

@@ -26,6 +26,24 @@ impl Session {
         self.read_stopwords(spec)
     }
 
+    /// Creates a table whose tablespace is made of a file from elsewhere; how many rows it has.
+    ///
+    /// # Errors
+    /// As [`Session::create_table`]; a file that is not of the table, or not whole; a row that refers to none, unless foreign keys are
+    /// not checked.
+    pub fn create_table_of(&mut self, spec: &TableSpec, file: &ddl::ImportFile) -> Result<u64> {
+        self.check_changeable()?;
+        let mut names = vec![spec.name.as_str()];
+        names.extend(spec.foreign_keys.iter().map(|f| f.parent.as_str()));
+        let checks = self.settings.foreign_key_checks;
+        let mut rows = 0;
+        self.change_definition(&names, |core, trx| {
+            rows = ddl::create_table_of(core, trx, spec, checks, file)?;
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
     /// Stopwords of a new table are those that their table has now.
     fn read_stopwords(&self, spec: &TableSpec) -> Result<()> {
         if spec.fulltext.is_empty() {

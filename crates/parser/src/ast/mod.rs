@@ -159,6 +159,8 @@ pub enum Stmt<'a> {
     GetDiagnostics(&'a GetDiagnostics<'a>),
     /// CREATE TABLESPACE.
     CreateTablespace(&'a CreateTablespace<'a>),
+    /// IMPORT TABLE FROM.
+    ImportTables(&'a ImportTables<'a>),
     /// DROP TABLESPACE.
     DropTablespace(Ident<'a>),
 

@@ -196,3 +196,12 @@ pub struct CreateTablespace<'a> {
     /// `ENGINE`.
     pub engine: Option<Ident<'a>>,
 }
+
+/// `IMPORT TABLE FROM`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImportTables<'a> {
+    /// The files of the tables.
+    pub files: &'a [&'a [u8]],
+    /// `USING`: a file with definitions of the tables.
+    pub definitions: Option<&'a [u8]>,
+}

@@ -2,8 +2,8 @@
 
 use super::{Parser, R};
 use crate::ast::{
-    CreateTablespace, CreateView, Database, DropDatabase, DropTables, Span, Stmt, UserName, ViewAlgorithm,
-    ViewCheck,
+    CreateTablespace, CreateView, Database, DropDatabase, DropTables, ImportTables, Span, Stmt, UserName,
+    ViewAlgorithm, ViewCheck,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -300,6 +300,16 @@ impl<'a> Parser<'a> {
             Ok((old, parser.object_name()?))
         })
         .map(Stmt::RenameTables)
+    }
+
+    /// `IMPORT TABLE FROM 'file' [, 'file'] … [USING 'file']`: MySQL 8's statement, with definitions in a file of their own.
+    pub(super) fn import_tables(&mut self) -> R<Stmt<'a>> {
+        self.advance();
+        self.expect_kw(Kw::Table)?;
+        self.expect_kw(Kw::From)?;
+        let files = self.comma_list(Self::text)?;
+        let definitions = if self.eat_kw(Kw::Using) { Some(self.text()?) } else { None };
+        Ok(Stmt::ImportTables(self.alloc(ImportTables { files, definitions })))
     }
 
     /// A statement that is read to its end without being understood.

@@ -37,6 +37,7 @@ impl<'a> Parser<'a> {
             Kw::Truncate => self.truncate(),
             Kw::Rename => self.rename(),
             Kw::Load => self.load_statement(),
+            Kw::Import => self.import_tables(),
             Kw::Do => self.do_statement(),
             Kw::Call => self.call_statement(),
             Kw::Handler => self.handler(),

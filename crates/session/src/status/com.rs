@@ -202,6 +202,7 @@ impl Com {
                 false => Com::AlterProcedure,
             },
             Stmt::CreateTablespace(_)
+            | Stmt::ImportTables(_)
             | Stmt::DropTablespace(_)
             | Stmt::AlterEvent(_)
             | Stmt::Handler(_)

@@ -1,6 +1,7 @@
 //! From a syntax tree to who executes it.
 
 use super::Connection;
+use crate::program::events::Timing;
 use crate::statement::{StmtCx, planning};
 use vaquita_engine::AccessMode;
 use vaquita_exec::Outcome;
@@ -86,6 +87,7 @@ impl Connection {
                 self.transaction.temporaries.dropped |= before != self.engine.temporary_generation();
                 done
             }
+            Stmt::ImportTables(import) => self.import_tables(import, sql),
             Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => self.define_in_transaction(stmt, sql),
             Stmt::CreateTable(_)
             | Stmt::AlterTable(_)
@@ -172,6 +174,23 @@ impl Connection {
         params: &[Value<'_>],
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
+        self.define_with(stmt, sql, params, |connection, timing| match stmt {
+            Stmt::Maintain(maintain) => crate::maintain::maintain_aside(&mut connection.cx(), maintain, sink),
+            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
+                crate::program::execute(&mut connection.cx(), stmt, sql, timing)
+            }
+            _ => crate::ddl::execute(&mut connection.cx(), stmt, sql),
+        })
+    }
+
+    /// A definition that is made in another way: what is open is committed before and after.
+    pub(super) fn define_with(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+        make: impl FnOnce(&mut Connection, Option<&Timing>) -> SqlResult<Outcome>,
+    ) -> SqlResult<Outcome> {
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
         if !matches!(stmt, Stmt::Maintain(maintain) if maintain.action == ast::MaintainAction::Check) {
@@ -195,13 +214,7 @@ impl Connection {
         }
         // Definitions wait for syncs, build indexes, copy tables.
         self.state.give_way();
-        let done = match stmt {
-            Stmt::Maintain(maintain) => crate::maintain::maintain_aside(&mut self.cx(), maintain, sink),
-            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
-                crate::program::execute(&mut self.cx(), stmt, sql, timing.as_ref())
-            }
-            _ => crate::ddl::execute(&mut self.cx(), stmt, sql),
-        };
+        let done = make(self, timing.as_ref());
         // Whatever was done of it, plans of the old definitions are of no use.
         if is_about_event(stmt) {
             // No plan uses one.

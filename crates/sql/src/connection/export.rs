@@ -70,10 +70,19 @@ impl Connection {
         let to_lock = self.tables_to_lock(&locks(tables), false)?;
         self.lock_these(to_lock, false)?;
         self.state.give_way();
-        self.base_tables(tables)
+        let found = self.base_tables(tables)?;
+        for table in tables {
+            let (database, name) = self.named(table)?;
+            let engine_name = engine_name(&database, &name)?;
+            if found.iter().all(|table| table.name != engine_name) {
+                let text = format!("InnoDB: Tablespace has been discarded for table '{name}'");
+                self.state.warnings.warn(1814, text);
+            }
+        }
+        Ok(found)
     }
 
-    /// The tables that have the names; temporary ones do not hide them, and views are none.
+    /// The tables that have the names, but for those whose tablespace is discarded; temporary ones do not hide them, and views are none.
     fn base_tables(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<Vec<Arc<Table>>> {
         // Who may not lock them is told nothing else of them.
         self.tables_to_lock(&locks(tables), false)?;
@@ -87,7 +96,10 @@ impl Connection {
             if found.iter().any(|table| table.name == engine_name) {
                 return Err(SqlError::new(1066, format!("Not unique table/alias: '{name}'")));
             }
-            found.push(error::of_engine(self.db.engine.core().table(&engine_name))?);
+            match self.db.engine.core().table(&engine_name) {
+                Err(Error::Discarded(_)) => {}
+                table => found.push(error::of_engine(table)?),
+            }
         }
         Ok(found)
     }
@@ -96,6 +108,9 @@ impl Connection {
     fn make_plain(&mut self, name: ObjectName<'_>) -> SqlResult<()> {
         let (database, named) = self.named(&name)?;
         let table = self.db.engine.core().table(&engine_name(&database, &named)?);
+        if matches!(table, Err(Error::Discarded(_))) {
+            return Ok(());
+        }
         if error::of_engine(table)?.clustered().def().layout().version() == 0 {
             return Ok(());
         }

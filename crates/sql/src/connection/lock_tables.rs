@@ -99,8 +99,12 @@ impl Connection {
             if locked.is_ok() && core.objects().view(&engine_name).is_some() {
                 continue;
             }
-            let locked = locked.and_then(|()| error::of_engine(core.table(&engine_name)));
-            match locked {
+            let found = core.table(&engine_name);
+            // A table without a file has no rows to lock.
+            if locked.is_ok() && matches!(found, Err(vaquita_engine::Error::Discarded(_))) {
+                continue;
+            }
+            match locked.and_then(|()| error::of_engine(found)) {
                 Ok(found) => opened.push((found, table.write)),
                 Err(e) => {
                     self.engine.unlock_tables();

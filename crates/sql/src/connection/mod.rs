@@ -23,6 +23,7 @@ mod dispatch;
 mod events;
 mod export;
 mod hints;
+mod import;
 mod lock_tables;
 pub(crate) mod plans;
 mod prepared;
@@ -35,6 +36,7 @@ mod values;
 mod xa;
 
 pub use connect::ConnectInfo;
+pub use import::{CreateText, create_tables_of};
 pub(crate) use program::OfFolder as FunctionsOfFolder;
 
 use crate::accounts::Priv;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;
 use vaquita_catalog::error;
 use vaquita_catalog::{ColumnDefinition, Definition, KeyKind, engine_name, file_name};
+use vaquita_engine::ImportFile;
 use vaquita_engine::table::DefaultValue;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, SelectDuplicates, Stmt, TableElement};
@@ -17,6 +18,16 @@ pub(super) fn create_table(
     cx: &mut StmtCx<'_>,
     written: &ast::CreateTable<'_>,
     sql: &[u8],
+) -> SqlResult<Outcome> {
+    create_table_of(cx, written, sql, None)
+}
+
+/// The same of a file from elsewhere, if there is one.
+pub(super) fn create_table_of(
+    cx: &mut StmtCx<'_>,
+    written: &ast::CreateTable<'_>,
+    sql: &[u8],
+    file: Option<&ImportFile>,
 ) -> SqlResult<Outcome> {
     if written.partitioning.is_some() {
         return Err(SqlError::unsupported("PARTITION BY"));
@@ -62,9 +73,19 @@ pub(super) fn create_table(
     definition.options.set_created(cx.state.now_us / 1_000_000);
     definition.check_row_bytes()?;
     directories::settle(cx, &mut definition, written.options, written.temporary)?;
-    limits::settle_row_format(cx, &mut definition, false)?;
+    match file {
+        None => limits::settle_row_format(cx, &mut definition, false)?,
+        Some(file) => limits::take_row_format(&mut definition, file.row_format()),
+    }
     definition.check_key_columns()?;
     let mut spec = definition.to_spec(None)?;
+    if let Some(file) = file {
+        spec.file_per_table = true;
+        spec.lenient_row_size = true;
+        spec.numbers_documents = super::import::numbers_documents(file, &definition);
+        super::checks::refuse_taken(cx, &definition, None, &engine_name)?;
+        return super::import::create(cx, &spec, file, &definition);
+    }
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     limits::settle_row_size(cx, &mut spec)?;
     if written.temporary {
@@ -78,18 +99,24 @@ pub(super) fn create_table(
     }
     super::checks::refuse_taken(cx, &definition, None, &engine_name)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
-    if cx.db.engine().core().is_folder_of_a_server() {
-        let message = format!(
-            "Table '{database}.{name}' has no .frm file: the MySQL server that made the folder does not see it"
-        );
-        cx.state.warnings.push(Level::Warning, 1105, message);
-    }
+    tell_of_server(cx, &definition);
     match selected {
         None => Ok(Outcome::default()),
         Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
             // Without its rows there is no table. If that fails too, the statement's error matters more.
             let _ = cx.engine.drop_table(&engine_name);
         }),
+    }
+}
+
+/// A MySQL server goes by files that are not made here.
+pub(super) fn tell_of_server(cx: &mut StmtCx<'_>, made: &Definition) {
+    if cx.db.engine().core().is_folder_of_a_server() {
+        let message = format!(
+            "Table '{}.{}' has no .frm file: the MySQL server that made the folder does not see it",
+            made.database, made.name
+        );
+        cx.state.warnings.push(Level::Warning, 1105, message);
     }
 }
 

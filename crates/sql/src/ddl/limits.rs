@@ -87,6 +87,14 @@ pub(super) fn settle_row_format(
     })
 }
 
+/// Gives a table that is made of a file the row format of that, unless it declares one.
+pub(super) fn take_row_format(definition: &mut Definition, of_file: RowFormat) {
+    let declared = definition.options.get(TableOption::RowFormat);
+    if declared.is_none_or(|declared| declared == "FIXED") {
+        definition.row_format = of_file;
+    }
+}
+
 /// Has a table be taken whose rows may not fit a page, with a warning, unless `innodb_strict_mode` is on or its row format
 /// says that they never do.
 ///

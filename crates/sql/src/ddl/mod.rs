@@ -10,6 +10,7 @@
 //! | DROP, RENAME, TRUNCATE | [`tables`] |
 //! | databases | [`databases`] |
 //! | views | [`views`] |
+//! | tables that are made of files from elsewhere | [`import`] |
 //! | SHOW CREATE TABLE | [`show_create`] |
 //!
 //! Every change of one table is atomic over a crash; a statement that names several tables changes them one by one.
@@ -24,6 +25,7 @@ mod create;
 mod databases;
 mod directories;
 mod expressions;
+mod import;
 mod instant;
 mod keys;
 mod limits;
@@ -44,6 +46,7 @@ use vaquita_parser::ast::{self, Stmt};
 use vaquita_types::{SqlError, SqlResult};
 
 pub(crate) use alter::recreate;
+pub(crate) use import::create_table_of_file;
 pub(crate) use show_create::{show_create_table, style as show_style};
 
 /// Executes a definition. Privileges are checked, what was open is committed; whatever it commits itself is durable when

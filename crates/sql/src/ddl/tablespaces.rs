@@ -12,10 +12,6 @@ use vaquita_types::{SqlError, SqlResult};
 /// DISCARD TABLESPACE.
 pub(super) fn discard(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Outcome> {
     let (database, table, engine_name) = named(cx, name, "DISCARD TABLESPACE")?;
-    let core = cx.db.engine.core();
-    if core.table(&engine_name).is_ok_and(|found| !found.fulltext.is_empty()) {
-        return Err(SqlError::unsupported("DISCARD TABLESPACE of a table with FULLTEXT indexes"));
-    }
     let discarded = cx.engine.discard_tablespace(&engine_name).map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&database, &table),
         // MySQL's names no key.
@@ -33,6 +29,7 @@ pub(super) fn discard(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<O
 /// IMPORT TABLESPACE.
 pub(super) fn import(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Outcome> {
     let (database, table, engine_name) = named(cx, name, "IMPORT TABLESPACE")?;
+    let discarded = TableInfo::of_discarded(cx.db.engine.core(), &engine_name)?;
     let imported = cx.engine.import_tablespace(&engine_name).map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&database, &table),
         Error::BadImport { detail, missing, .. } => {
@@ -50,6 +47,11 @@ pub(super) fn import(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Ou
             "InnoDB: IO Read error: (2, No such file or directory) Error opening '{path}', will attempt to import without schema verification"
         );
         cx.state.warnings.warn(1810, text);
+    }
+    if imported.without_words
+        && let Some(before) = discarded
+    {
+        super::import::add_words(cx, &before.definition)?;
     }
     Ok(Outcome::default())
 }

@@ -496,6 +496,7 @@ impl<'c> Compiler<'c> {
             | Stmt::DropDatabase(_)
             | Stmt::CreateView(_)
             | Stmt::DropView(_)
+            | Stmt::ImportTables(_)
             | Stmt::CreateUser(_)
             | Stmt::DropUser(_)
             | Stmt::RenameUsers(_)

@@ -5,6 +5,7 @@
 //! | `.cfg` and `.frm` | `.cfg` | `.frm` |
 //! | `.cfg` | `.cfg` | `.cfg`: ENUM and SET as numbers, DECIMAL as bytes |
 //! | `.frm` | `.frm`, roots found in the file | `.frm` |
+//! | a CREATE TABLE | it, roots found in the file | it |
 //! | the name of a table of a FULLTEXT index | that name | texts as utf8mb4 |
 //! | nothing | REDUNDANT records describe their fields | bytes |
 
@@ -12,19 +13,21 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use vaquita_base::{IndexId, PageNo, SpaceId};
+use vaquita_catalog::frm::show_create_frm;
 use vaquita_engine::fulltext::AuxiliaryColumns;
 use vaquita_format::cfg::{TableMeta, index_type};
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::filename::TableFile;
 use vaquita_format::flst::{FileAddress, SegmentHeader};
-use vaquita_format::frm::Frm;
+use vaquita_format::frm::{Frm, FrmColumn};
 use vaquita_format::index_def::{IndexDef, IndexSpec, KeyPart, RowFormat};
 use vaquita_format::maker::{self, Foreign};
 use vaquita_format::record::{Offsets, RecLayout};
 use vaquita_format::text::TextType;
 use vaquita_format::{fsp, index_page};
 
+use super::definition::{StatedTable, TableTexts};
 use super::dictionary::DictTable;
 use super::links;
 use super::roots::{Root, find_roots, root_at};
@@ -68,6 +71,8 @@ pub struct TableInfo {
     pub indexes: Vec<TableIndex>,
     /// The `.frm`, if there is one.
     pub frm: Option<Frm>,
+    /// The statement that makes the table, if what describes it tells one; else why not.
+    pub create: Option<Result<String, String>>,
     /// Next AUTO_INCREMENT value, if the `.cfg` tells.
     pub autoinc: u64,
     /// What describes the table, for people.
@@ -94,7 +99,8 @@ impl fmt::Display for MetadataError {
         match self {
             MetadataError::File(path, why) => write!(f, "{}: {why}", path.display()),
             MetadataError::Needed => f.write_str(
-                "the records of this table do not describe themselves: give its .cfg with --cfg or its .frm with --frm",
+                "the records of this table do not describe themselves: give its .cfg with --cfg, its .frm with --frm, or a file with its \
+                 CREATE TABLE with --sql",
             ),
             MetadataError::Mismatch(why) => write!(f, "the metadata do not fit the tablespace: {why}"),
             MetadataError::Foreign(foreign) => foreign.fmt(f),
@@ -115,6 +121,8 @@ pub struct MetadataFiles {
     pub cfg: Option<PathBuf>,
     /// The `.frm`.
     pub frm: Option<PathBuf>,
+    /// Statements, which are looked at before both if one is the table's.
+    pub sql: Option<TableTexts>,
 }
 
 impl MetadataFiles {
@@ -127,7 +135,11 @@ impl MetadataFiles {
         let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
         let table = stem.split_once("#P#").or_else(|| stem.split_once("#p#")).map_or(stem, |(t, _)| t);
         let existing = |name: String| Some(ibd.with_file_name(name)).filter(|p| p.is_file());
-        MetadataFiles { cfg: existing(format!("{stem}.cfg")), frm: existing(format!("{table}.frm")) }
+        MetadataFiles {
+            cfg: existing(format!("{stem}.cfg")),
+            frm: existing(format!("{table}.frm")),
+            sql: None,
+        }
     }
 }
 
@@ -147,13 +159,20 @@ fn read<T>(
 /// If a file is broken or does not fit, or there is none and the records do not describe themselves; if the table has what
 /// only later servers have.
 pub fn table_of(src: &dyn PageSource, ibd: &Path, files: &MetadataFiles) -> Result<TableInfo, MetadataError> {
+    let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or("table");
+    let name = TableFile::parse(stem).table;
+    if let Some(texts) = &files.sql
+        && let Some(text) = texts.of(&name)
+    {
+        let stated = StatedTable::make(text, src.page_size());
+        let stated = stated.map_err(|e| MetadataError::Mismatch(format!("{texts}: {}", e.message)))?;
+        return of_statement(src, name, stated, texts.to_string());
+    }
     let cfg = read(files.cfg.as_ref(), TableMeta::parse)?;
     let frm = read(files.frm.as_ref(), Frm::parse)?;
     if let Some(foreign) = frm.as_ref().and_then(Frm::foreign) {
         return Err(MetadataError::Foreign(foreign));
     }
-    let stem = ibd.file_stem().and_then(|s| s.to_str()).unwrap_or("table");
-    let name = TableFile::parse(stem).table;
     let shown = |p: &Option<PathBuf>| {
         p.as_ref().and_then(|p| p.file_name()).map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     };
@@ -263,6 +282,30 @@ fn of_frm(
     table(src, name, made.columns, indexes, Some(frm), 0, described_by)
 }
 
+fn of_statement(
+    src: &dyn PageSource,
+    name: String,
+    stated: StatedTable,
+    described_by: String,
+) -> Result<TableInfo, MetadataError> {
+    let roots = roots_with_clustered(src);
+    let Some(first) = roots.first() else { return mismatch("no index root is to be found") };
+    let row_format = row_format_of(src, first.comp);
+    let unfit = |e: vaquita_format::Corruption| MetadataError::Mismatch(e.to_string());
+    let defs = stated.indexes(src.page_size(), row_format, &[]).map_err(unfit)?;
+    if defs.first().is_some_and(|def| !explains(src, def, first)) {
+        return mismatch(format!("the rows are not those of the CREATE TABLE in {described_by}"));
+    }
+    let order = assign_roots(src, &defs, &roots);
+    // Once more, with the numbers of the pages.
+    let ids: Vec<_> = order.iter().map(|r| r.map_or_else(Default::default, |r| r.index)).collect();
+    let defs = stated.indexes(src.page_size(), row_format, &ids).map_err(unfit)?;
+    let found = defs.into_iter().zip(order);
+    let indexes = found.filter_map(|(def, root)| Some(TableIndex { def, root: root?.page })).collect();
+    let how = Some(How::Statement(&stated));
+    table_with(src, name, stated.columns(), indexes, how, 0, described_by)
+}
+
 /// The roots of a tablespace, that of the clustered index first: if its page is lost, what its other pages tell.
 fn roots_with_clustered(src: &dyn PageSource) -> Vec<Root> {
     let mut roots = find_roots(src);
@@ -370,19 +413,56 @@ fn table(
     autoinc: u64,
     described_by: String,
 ) -> Result<TableInfo, MetadataError> {
+    let how = frm.as_ref().map(How::Frm);
+    let made = table_with(src, name, columns, indexes, how, autoinc, described_by)?;
+    Ok(TableInfo { frm, ..made })
+}
+
+/// What says how values read.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    Frm(&'a Frm),
+    Statement(&'a StatedTable),
+}
+
+impl How<'_> {
+    /// How a column reads, which it knows.
+    fn text_of(self, column: &str) -> Option<TextType> {
+        match self {
+            How::Frm(frm) => frm.columns.iter().find(|c| c.name == column).map(FrmColumn::text_type),
+            How::Statement(stated) => stated.text_of(column),
+        }
+    }
+
+    fn create(self, name: &str, next_number: u64) -> Result<String, String> {
+        match self {
+            How::Frm(frm) => show_create_frm(frm, name, next_number).map_err(|e| e.to_string()),
+            How::Statement(stated) => Ok(stated.create()),
+        }
+    }
+}
+
+fn table_with(
+    src: &dyn PageSource,
+    name: String,
+    columns: Vec<ColumnDef>,
+    indexes: Vec<TableIndex>,
+    how: Option<How<'_>>,
+    autoinc: u64,
+    described_by: String,
+) -> Result<TableInfo, MetadataError> {
     let Some(clustered) = indexes.first() else { return mismatch("there is no clustered index") };
     let root = root_at(src, clustered.root)
         .filter(|r| r.index == clustered.def.id())
         .unwrap_or_else(|| lost_root(clustered.root, clustered.def.id(), clustered.def.layout().comp()));
     let mut shown = Vec::new();
     for column in &columns {
-        let in_frm = frm.as_ref().map(|f| f.columns.iter().find(|c| c.name == column.name));
-        let text = match in_frm {
-            Some(Some(c)) => c.text_type(),
+        let text = match how.map(|how| how.text_of(&column.name)) {
+            Some(Some(text)) => text,
             None if !is_hidden(column) => TextType::of_column(column),
             // The server layer does not know the hidden column.
             _ if is_hidden(column) => continue,
-            _ => return mismatch(format!("the .frm has no column {}", column.name)),
+            _ => return mismatch(format!("nothing says how column {} reads", column.name)),
         };
         let fields = clustered.def.fields();
         let field = fields.iter().position(|f| f.column.name == column.name && f.prefix_len == 0);
@@ -390,7 +470,8 @@ fn table(
         shown.push(ShownColumn { name: column.name.clone(), text, field });
     }
     let layout = clustered.def.layout().clone();
-    Ok(TableInfo { name, columns: shown, layout, root, indexes, frm, autoinc, described_by })
+    let create = how.map(|how| how.create(&name, autoinc));
+    Ok(TableInfo { name, columns: shown, layout, root, indexes, frm: None, create, autoinc, described_by })
 }
 
 /// The document id that a FULLTEXT index added: the user's own column has type BIGINT.
@@ -418,6 +499,7 @@ fn undescribed(src: &dyn PageSource, name: String) -> Result<TableInfo, Metadata
         root,
         indexes: Vec::new(),
         frm: None,
+        create: None,
         autoinc: 0,
         described_by: "its records alone".to_owned(),
     })

@@ -14,6 +14,7 @@ pub mod blob;
 pub mod catalog;
 pub mod check;
 pub mod damaged;
+pub mod definition;
 pub mod dictionary;
 pub mod dump;
 pub mod in_use;

@@ -171,6 +171,7 @@ fn kind(stmt: &Stmt<'_>) -> &'static str {
         Stmt::AlterEvent(_) => "alter event",
         Stmt::Signal(_) => "signal",
         Stmt::GetDiagnostics(_) => "get diagnostics",
+        Stmt::ImportTables(_) => "import table",
         Stmt::CreateTablespace(_) => "create tablespace",
         Stmt::DropTablespace(_) => "drop tablespace",
         Stmt::Txn(txn) => txn_kind(txn),

@@ -5,11 +5,17 @@
 //! folder say nothing here. Delete-marked records go, for what would purge them stayed there: here those whose page keeps others and
 //! that have nothing off the page, in their trees those that are [left](Found::left).
 //!
+//! What pages say of each other, and rows of entries, is held against each other meanwhile: `shape`, `entries`.
+//!
 //! # Invariants
 //! - I1: a page is written only if it was whole, of this file, and of a kind and an index that are known.
 //! - I2: of a page that is not in use nothing is believed but its header.
 
+use super::entries::Entries;
+use super::file::Source;
+use super::shape::Shape;
 use crate::dict::rows::Values;
+use crate::table::Table;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_base::codec::{get_u48, put_u32, put_u48, put_u56, put_u64};
@@ -36,13 +42,20 @@ pub(super) struct Taken {
     pub(super) root: PageNo,
 }
 
+/// Bytes of delete-marked records that are remembered. Few with assertions, so that tests meet more than there is room for.
+const LEFT_MAX: usize = if cfg!(debug_assertions) { 200 } else { 8 << 20 };
+
 /// What a pass has seen.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Live records of each tree.
-    pub(super) live: Vec<u64>,
+    /// Live rows.
+    pub(super) rows: u64,
     /// Delete-marked records that are still there: tree, and the fields by which it is found.
     pub(super) left: Vec<(usize, Values)>,
+    /// There are more than are remembered.
+    pub(super) more_left: bool,
+    /// What those that are remembered take.
+    left_bytes: usize,
     /// The greatest DB_ROW_ID of rows without another key.
     pub(super) row_id: u64,
 }
@@ -67,7 +80,9 @@ pub(super) struct Pass<'p> {
     /// The descriptor page of the pages that come.
     descriptors: Vec<u8>,
     offsets: Offsets,
-    pub(super) found: Found,
+    shape: Shape,
+    entries: Entries<'p>,
+    found: Found,
 }
 
 impl<'p> Pass<'p> {
@@ -76,9 +91,27 @@ impl<'p> Pass<'p> {
         checksum: ChecksumAlgorithm,
         numbers: Numbers,
         trees: &'p [Taken],
+        table: &'p Table,
     ) -> Pass<'p> {
-        let found = Found { live: vec![0; trees.len()], ..Found::default() };
-        Pass { size, checksum, numbers, trees, descriptors: Vec::new(), offsets: Offsets::new(), found }
+        Pass {
+            size,
+            checksum,
+            numbers,
+            trees,
+            descriptors: Vec::new(),
+            offsets: Offsets::new(),
+            shape: Shape::default(),
+            entries: Entries::of(table),
+            found: Found::default(),
+        }
+    }
+
+    /// What was seen, after the last page, if all of it belongs together. The error says what does not.
+    pub(super) fn end(mut self, source: &Source) -> Result<Found, String> {
+        self.shape.check(self.trees, source, self.checksum)?;
+        self.entries.check()?;
+        self.found.rows = self.entries.rows();
+        Ok(self.found)
     }
 
     /// Converts a page, ready to be written. The error says what is wrong with it.
@@ -178,17 +211,26 @@ impl<'p> Pass<'p> {
         let level = header::level(page);
         header::set_level_and_index(page, level, def.id());
         put_u64(page, header::MAX_TRX_ID, self.numbers.trx_id.0);
+        let records = index_page::records(page).collect::<Result<SmallVec<[u16; 512]>, _>>();
+        let records = records.map_err(|e| e.to_string())?;
+        let of = (tree, &self.trees[tree]);
+        self.shape.page(of, (no, page), &records, &mut self.offsets).map_err(|e| e.to_string())?;
         match level {
-            0 => self.leaf(tree, no == *root, page).map_err(|e| e.to_string()),
+            0 => self.leaf(tree, no == *root, page, &records).map_err(|e| e.to_string()),
             _ => Ok(()),
         }
     }
 
-    fn leaf(&mut self, tree: usize, is_root: bool, page: &mut [u8]) -> vaquita_format::Result<()> {
+    fn leaf(
+        &mut self,
+        tree: usize,
+        is_root: bool,
+        page: &mut [u8],
+        records: &[u16],
+    ) -> vaquita_format::Result<()> {
         let def = self.trees[tree].def.clone();
         let comp = def.layout().comp();
-        let records: SmallVec<[u16; 512]> = index_page::records(page).collect::<Result<_, _>>()?;
-        for rec in records {
+        for &rec in records {
             self.offsets.parse(page, rec, def.layout())?;
             let deleted = is_deleted(page, rec, comp);
             if deleted && !self.offsets.any_external() && (is_root || header::n_recs(page) > 1) {
@@ -196,11 +238,9 @@ impl<'p> Pass<'p> {
                 continue;
             }
             if deleted {
-                let n_key = if def.is_clustered() { def.n_uniq() } else { def.n_fields() };
-                let fields = (0..n_key).map(|i| self.offsets.field(page, rec, i).map(<[u8]>::to_vec));
-                self.found.left.push((tree, fields.collect()));
+                self.found.remember(tree, key_of(&def, |i| self.offsets.field(page, rec, i)));
             } else {
-                self.found.live[tree] += 1;
+                self.entries.record(tree, page, rec, &self.offsets);
             }
             if def.is_clustered() {
                 self.clustered_record(&def, rec, page);
@@ -226,5 +266,27 @@ impl<'p> Pass<'p> {
             let reference = start + self.offsets.range(i).end - EXTERN_REF_LEN;
             put_u32(page, reference, self.numbers.space.get());
         }
+    }
+}
+
+/// The fields by which a record is found.
+pub(super) fn key_of<'r>(def: &IndexDef, field: impl Fn(usize) -> Option<&'r [u8]>) -> Values {
+    let n_key = if def.is_clustered() { def.n_uniq() } else { def.n_fields() };
+    (0..n_key).map(|i| field(i).map(<[u8]>::to_vec)).collect()
+}
+
+impl Found {
+    /// Remembers a delete-marked record; whether there was room for it.
+    pub(super) fn remember(&mut self, tree: usize, key: Values) -> bool {
+        /// What a field costs, besides its bytes.
+        const EACH: usize = 40;
+        let bytes: usize = key.iter().map(|field| EACH + field.as_ref().map_or(0, Vec::len)).sum();
+        if self.left_bytes + bytes > LEFT_MAX && !self.left.is_empty() {
+            self.more_left = true;
+            return false;
+        }
+        self.left_bytes += bytes;
+        self.left.push((tree, key));
+        true
     }
 }

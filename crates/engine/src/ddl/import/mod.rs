@@ -5,18 +5,30 @@
 //! | whether the file is of the table | `schema` |
 //! | the file as the user put it there | `file` |
 //! | its pages become pages of this folder | `convert` |
+//! | whether its pages, and its entries and rows, belong together | `shape`, `entries`, `sums` |
+//! | a table is made of a file, instead of one that is there getting it | `create` |
 //!
 //! The user's file is only read. What becomes of it is written to another one beside it, which is complete and durable before it takes
 //! the place of the first, in one step, and before the dictionary says so: whatever is wrong with the file is found before anything
 //! changes. (MySQL 5.6 converts the file where it lies.)
+//!
+//! The words of FULLTEXT indexes are in other tables, which do not come: the table has no such indexes then, and who asked for the import
+//! adds them again. (In MySQL 5.6 they are there and corrupt.)
 //!
 //! # Crash
 //! The table is discarded, and its file is as the user put it there or as it would be taken in, either of which can be imported; or the
 //! table has its tablespace, with all rows. See [`Entry::TakeIn`](super::log::Entry::TakeIn).
 
 mod convert;
+mod create;
+mod entries;
 mod file;
 mod schema;
+mod shape;
+mod sums;
+
+pub use create::ImportFile;
+pub(super) use create::create;
 
 use super::change::Change;
 use super::definition;
@@ -25,21 +37,24 @@ use crate::core::Core;
 use crate::dict::build::TableParts;
 use crate::dict::ids;
 use crate::dict::load::TableRow;
+use crate::dict::rows::Values;
 use crate::error::{Error, Result};
 use crate::export;
 use crate::row::secondary::{self, Fate};
 use crate::row::{clustered, versions};
 use crate::table::Table;
 use crate::waits::check_interrupt;
-use convert::{Found, Numbers, Pass, Taken};
+use convert::{Found, Numbers, Pass, Taken, key_of};
 use file::Source;
 use smallvec::SmallVec;
 use std::path::Path;
 use std::sync::Arc;
 use vaquita_base::{PageNo, SpaceId};
+use vaquita_btree::Cursor;
 use vaquita_format::cfg::TableMeta;
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::index_def::IndexDef;
+use vaquita_format::record::Offsets;
 use vaquita_format::roots::{Root, find_roots};
 use vaquita_format::tuple::TupleField;
 use vaquita_io::{FileSystem, OpenMode, OpenOptions};
@@ -54,6 +69,8 @@ const CHUNK: usize = 1 << 20;
 pub struct Imported {
     /// There was no description beside the file: where it should be, as below the folder.
     pub without_description: Option<String>,
+    /// The table has no FULLTEXT indexes any more, whose words are to be found again: it had some.
+    pub without_words: bool,
 }
 
 /// Imports the tablespace of a table.
@@ -68,7 +85,10 @@ pub(super) fn import(change: &mut Change<'_>, name: &str) -> Result<Imported> {
     if !parts.discarded {
         return Err(Error::NotDiscarded(name.to_owned()));
     }
-    let (imported, row_id) = change.unlatched(|change| take_in(change, &row, &mut parts))?;
+    let (mut imported, row_id) = change.unlatched(|change| take_in(change, &row, &mut parts))?;
+    imported.without_words = !parts.fulltext.is_empty();
+    // Their words are not in the file.
+    parts.fulltext.clear();
     parts.discarded = false;
     // Rows without a key must not meet those that come.
     dict.raise_row_id(&core.storage, row_id)?;
@@ -80,57 +100,15 @@ pub(super) fn import(change: &mut Change<'_>, name: &str) -> Result<Imported> {
 
 /// Makes the table's file of the user's, without a word in the dictionary. The greatest DB_ROW_ID in it comes back, too.
 fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> Result<(Imported, u64)> {
-    let core = change.core;
-    let storage = &*core.storage;
-    let elsewhere = parts.directory.as_deref();
-    let path = storage.place_of(&row.name, elsewhere);
+    let storage = change.storage();
+    let path = storage.place_of(&row.name, parts.directory.as_deref());
     let description = read_description(storage.fs().as_ref(), &path, &row.name)?;
-    let bad = |detail: String, missing: bool| Error::BadImport { table: row.name.clone(), detail, missing };
-    let table = parts.clone().detached()?;
-    let own_flags =
-        SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, elsewhere.is_some())
-            .map_err(|e| Error::Corrupt(e.to_string()))?;
-    if let Some(file) = &description {
-        schema::compare(&export::description(&table, "", own_flags), file).map_err(Error::SchemaMismatch)?;
-    }
-    if !storage.fs().exists(&path) {
-        return Err(bad(format!("{} is not there", path.display()), true));
-    }
-    let source = Source::open(storage.fs().as_ref(), &path, parts.page_size).map_err(|e| bad(e, false))?;
-    // Where an export has put it does not matter.
-    if source.flags.atomic_blobs() != own_flags.atomic_blobs() {
-        return Err(Error::SchemaMismatch(format!(
-            "Table flags don't match, server table has {:#x} and the tablespace has {:#x}",
-            own_flags.encode(),
-            source.header.flags
-        )));
-    }
-    let trees = find_trees(core, &source, &table, description.as_ref())?;
+    let examined = examine(change.core, parts, &path, description.as_ref())?;
     parts.space = ids::space_id(storage)?;
-    parts.indexes.iter_mut().zip(&trees).for_each(|(index, tree)| index.root = tree.root);
     let made = format!("{}/#sql-vaquita-{:x}", database_of(&row.name), parts.space.get());
     change.will_make(&[Entry::TakeIn { space: parts.space, name: made.clone() }])?;
-    let numbers = Numbers {
-        from: source.header.space,
-        space: parts.space,
-        flags: own_flags,
-        trx_id: change.give_id()?,
-        lsn: storage.log().current_lsn(),
-    };
-    storage.log().flush_up_to(numbers.lsn).map_err(vaquita_storage::Error::from)?;
-    let to = storage.place_of(&made, elsewhere);
-    if elsewhere.is_some() {
-        storage.link_table_space(&made, &to)?;
-    }
-    let watched = change.watched();
-    let found =
-        convert(core, &source, &to, (numbers, &trees), &watched).map_err(|e| refused(e, &row.name))?;
-    check_counts(&trees, &found).map_err(|e| bad(e, false))?;
-    storage.open_table_space(parts.space, &to)?;
-    let filled = parts.clone().open(storage, None)?;
-    remove_left(core, &filled, &found, &watched)?;
-    storage.flush_everything()?;
-    take_place(storage, (parts.space, &made), (&row.name, &path), elsewhere.is_some())?;
+    let (_, (_, row_id)) = fill(change, parts, &examined, &made)?;
+    take_place(storage, (parts.space, &made), (&row.name, &path), parts.directory.is_some())?;
     let without_description = match &description {
         Some(file) => {
             parts.auto_inc_from = file.autoinc;
@@ -138,7 +116,84 @@ fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> R
         }
         None => Some(format!("./{}.cfg", row.name)),
     };
-    Ok((Imported { without_description }, found.row_id))
+    Ok((Imported { without_description, without_words: false }, row_id))
+}
+
+/// A file that can be one of the table's, as far as its first page and the roots of its trees tell.
+struct Examined {
+    source: Source,
+    flags: SpaceFlags,
+    trees: Vec<Taken>,
+}
+
+/// Looks whether a file is one of the table's.
+fn examine(
+    core: &Core,
+    parts: &TableParts,
+    path: &Path,
+    description: Option<&TableMeta>,
+) -> Result<Examined> {
+    let fs = core.storage.fs().as_ref();
+    let bad = |detail: String, missing: bool| Error::BadImport { table: parts.name.clone(), detail, missing };
+    let table = parts.clone().detached()?;
+    let flags =
+        SpaceFlags::new(parts.page_size, parts.row_format.off_page_prefix() == 0, parts.directory.is_some());
+    let flags = flags.map_err(|e| Error::Corrupt(e.to_string()))?;
+    if let Some(file) = description {
+        schema::compare(&export::description(&table, "", flags), file).map_err(Error::SchemaMismatch)?;
+    }
+    if !fs.exists(path) {
+        return Err(bad(format!("{} is not there", path.display()), true));
+    }
+    let source = Source::open(fs, path, parts.page_size).map_err(|e| bad(e, false))?;
+    // Where an export has put it does not matter.
+    if source.flags.atomic_blobs() != flags.atomic_blobs() {
+        return Err(Error::SchemaMismatch(format!(
+            "Table flags don't match, server table has {:#x} and the tablespace has {:#x}",
+            flags.encode(),
+            source.header.flags
+        )));
+    }
+    let trees = find_trees(core, &source, &table, description)?;
+    Ok(Examined { source, flags, trees })
+}
+
+/// Writes the table's file, of that name, and opens it. All of it is on the disk on return. How many rows there are,
+/// and the greatest DB_ROW_ID, come back, too. How it is got rid of is said before.
+fn fill(
+    change: &mut Change<'_>,
+    parts: &mut TableParts,
+    examined: &Examined,
+    made: &str,
+) -> Result<(Arc<Table>, (u64, u64))> {
+    let core = change.core;
+    let storage = &*core.storage;
+    let Examined { source, flags, trees } = examined;
+    parts.indexes.iter_mut().zip(trees).for_each(|(index, tree)| index.root = tree.root);
+    let numbers = Numbers {
+        from: source.header.space,
+        space: parts.space,
+        flags: *flags,
+        trx_id: change.give_id()?,
+        lsn: storage.log().current_lsn(),
+    };
+    storage.log().flush_up_to(numbers.lsn).map_err(vaquita_storage::Error::from)?;
+    let to = storage.place_of(made, parts.directory.as_deref());
+    if parts.directory.is_some() {
+        storage.link_to_new_file(made, &to)?;
+    }
+    let watched = change.watched();
+    let table = parts.clone().detached()?;
+    let found = convert(core, source, &to, (numbers, trees), &table, &watched);
+    let found = found.map_err(|e| refused(e, &parts.name))?;
+    storage.open_table_space(parts.space, &to)?;
+    let mut filled = parts.clone();
+    filled.fulltext.clear();
+    let filled = filled.open(storage, None)?;
+    let seen = (found.rows, found.row_id);
+    remove_left(core, &filled, found, &watched)?;
+    storage.flush_everything()?;
+    Ok((Arc::new(filled), seen))
 }
 
 /// The file that was made takes the place of the user's. Elsewhere there is a link to it at any time.
@@ -221,6 +276,8 @@ fn find_trees(
 enum Failure {
     /// The page is not what it should be.
     Page(PageNo, String),
+    /// All pages are, and do not belong together.
+    Whole(String),
     Other(Error),
 }
 
@@ -231,6 +288,7 @@ fn refused(e: Failure, table: &str) -> Error {
             detail: format!("page {no}: {detail}"),
             missing: false,
         },
+        Failure::Whole(detail) => Error::BadImport { table: table.to_owned(), detail, missing: false },
         Failure::Other(e) => e,
     }
 }
@@ -241,13 +299,14 @@ fn convert(
     source: &Source,
     to: &Path,
     (numbers, trees): (Numbers, &[Taken]),
+    table: &Table,
     watched: &TrxShared,
 ) -> std::result::Result<Found, Failure> {
     let io = |e: vaquita_io::Error| Failure::Other(Error::Storage(e.into()));
     let fs = core.storage.fs();
     let size = core.storage.options().page_size;
     let file = fs.open(to, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-    let mut pass = Pass::new(size, core.storage.settings().checksum_algorithm, numbers, trees);
+    let mut pass = Pass::new(size, core.storage.settings().checksum_algorithm, numbers, trees, table);
     let mut buffer = vec![0; CHUNK.max(size.physical())];
     let mut no = PageNo(0);
     while no.get() < source.n_pages {
@@ -262,40 +321,63 @@ fn convert(
         file.write_at(chunk, u64::from(no.get()) * size.physical() as u64).map_err(io)?;
         no = PageNo(no.get() + pages);
     }
+    let found = pass.end(source).map_err(Failure::Whole)?;
     file.sync().map_err(io)?;
     fs.sync_dir(to.parent().unwrap_or(to)).map_err(io)?;
-    Ok(pass.found)
+    Ok(found)
 }
 
-/// Every row has an entry in every index, and no entry is of no row.
-fn check_counts(trees: &[Taken], found: &Found) -> std::result::Result<(), String> {
-    let rows = found.live.first().copied().unwrap_or_default();
-    match found.live.iter().position(|&entries| entries != rows) {
-        None => Ok(()),
-        Some(at) => Err(format!(
-            "index {} has {} entries, and there are {rows} rows",
-            trees[at].def.name(),
-            found.live[at]
-        )),
-    }
-}
-
-/// Removes the delete-marked records that are still in the trees.
-fn remove_left(core: &Core, table: &Table, found: &Found, watched: &TrxShared) -> Result<()> {
-    for (tree, key) in &found.left {
-        check_interrupt(watched)?;
-        core.storage.wait_for_room_of(1)?;
-        let fields: SmallVec<[TupleField<'_>; 16]> =
-            key.iter().map(|field| TupleField::nullable(field.as_deref())).collect();
-        let index = &table.indexes[*tree];
-        if !index.is_clustered() {
-            let gone = |is_deleted| Ok(if is_deleted { Fate::Remove } else { Fate::Keep });
-            secondary::settle(core, (table, index), &fields, gone)?;
-        } else if let Some(row) = versions::find_row(core, table, &fields)?
-            && row.is_deleted()
-        {
-            clustered::remove(core, table, &row, |_, _| true)?;
+/// Removes the delete-marked records that are still in the trees. Of more than there is memory for, the rest is looked for.
+fn remove_left(core: &Core, table: &Table, mut found: Found, watched: &TrxShared) -> Result<()> {
+    loop {
+        for (tree, key) in &found.left {
+            check_interrupt(watched)?;
+            remove_one(core, table, *tree, key)?;
+        }
+        if !found.more_left {
+            return Ok(());
+        }
+        let before = found.left.swap_remove(0);
+        found = marked(core, table, watched)?;
+        if found.left.first() == Some(&before) {
+            return Err(Error::Corrupt(format!("table {}: a delete-marked record stays", table.name)));
         }
     }
+}
+
+fn remove_one(core: &Core, table: &Table, tree: usize, key: &Values) -> Result<()> {
+    core.storage.wait_for_room_of(1)?;
+    let fields: SmallVec<[TupleField<'_>; 16]> =
+        key.iter().map(|field| TupleField::nullable(field.as_deref())).collect();
+    let index = &table.indexes[tree];
+    if !index.is_clustered() {
+        let gone = |is_deleted| Ok(if is_deleted { Fate::Remove } else { Fate::Keep });
+        secondary::settle(core, (table, index), &fields, gone)?;
+    } else if let Some(row) = versions::find_row(core, table, &fields)?
+        && row.is_deleted()
+    {
+        clustered::remove(core, table, &row, |_, _| true)?;
+    }
     Ok(())
+}
+
+/// Delete-marked records of the trees, as many as can be remembered.
+fn marked(core: &Core, table: &Table, watched: &TrxShared) -> Result<Found> {
+    let (mut found, mut offsets) = (Found::default(), Offsets::new());
+    for (tree, index) in table.indexes.iter().enumerate() {
+        let mut cursor = Cursor::new(&index.tree, &core.storage);
+        let mut there = cursor.first()?;
+        while there {
+            let record = cursor.record().expect("the cursor is on a record");
+            if record.is_deleted() {
+                record.parse(index.def(), &mut offsets)?;
+                if !found.remember(tree, key_of(index.def(), |i| record.field(&offsets, i))) {
+                    return Ok(found);
+                }
+            }
+            check_interrupt(watched)?;
+            there = cursor.next()?;
+        }
+    }
+    Ok(found)
 }

@@ -2,6 +2,7 @@
 //! in its order; where that server does not look (the order of an index's fields, which of them are unique) it is said in the same way.
 
 use vaquita_format::cfg::{CfgColumn, CfgField, CfgIndex, TableMeta};
+use vaquita_format::flags::TABLE_DATA_DIR;
 
 /// Compares the description of a file with that of the table.
 pub(super) fn compare(table: &TableMeta, file: &TableMeta) -> Result<(), String> {
@@ -11,7 +12,8 @@ pub(super) fn compare(table: &TableMeta, file: &TableMeta) -> Result<(), String>
             table.page_size, file.page_size
         ));
     }
-    if table.flags != file.flags {
+    // Where the file was does not matter.
+    if (table.flags ^ file.flags) & !TABLE_DATA_DIR != 0 {
         return Err(format!(
             "Table flags don't match, server table has {:#x} and the meta-data file has {:#x}",
             table.flags, file.flags

@@ -26,6 +26,7 @@ use super::space::{Described, SpaceSummary, SystemSummary, SystemView, UndoSpace
 use super::undo_space::{check_undo_space, holds_rollback_segments};
 use super::words::{Tables, check_words};
 use crate::workshop::catalog::Catalog;
+use crate::workshop::definition::TableTexts;
 use crate::workshop::dictionary::{DictTable, Dictionary};
 use crate::workshop::links;
 use crate::workshop::metadata::{MetadataError, MetadataFiles, TableInfo, table_of};
@@ -65,14 +66,15 @@ impl From<io::Error> for CheckError {
 ///
 /// # Errors
 /// If there is nothing to check at the path.
-pub fn check_path(path: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
+pub fn check_path(path: &Path, sql: Option<&TableTexts>, out: &mut dyn Write) -> Result<bool, CheckError> {
     let unusable = |why: &str| CheckError::Path(path.to_path_buf(), why.to_owned());
     let kind = std::fs::metadata(path).map_err(|e| unusable(&e.to_string()))?;
     if kind.is_dir() {
-        return FolderCheck::run(path, out);
+        return FolderCheck::run(path, sql, out);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut check = FolderCheck::new(path.parent().unwrap_or(Path::new(".")), out, name.len().max(8));
+    check.sql = sql.cloned();
     if name.starts_with("ib_logfile") {
         check.log()?;
     } else {
@@ -95,6 +97,8 @@ struct FolderCheck<'a> {
     printer: Printer<'a>,
     log: Option<Rc<LogSummary>>,
     dictionary: Dictionary,
+    /// What tables are that neither the dictionary nor a file describes.
+    sql: Option<TableTexts>,
     checked: u32,
     faulty: u32,
 }
@@ -102,10 +106,11 @@ struct FolderCheck<'a> {
 impl<'a> FolderCheck<'a> {
     fn new(dir: &'a Path, out: &'a mut dyn Write, width: usize) -> FolderCheck<'a> {
         let dictionary = Dictionary::default();
-        FolderCheck { dir, printer: Printer { out, width }, log: None, dictionary, checked: 0, faulty: 0 }
+        let printer = Printer { out, width };
+        FolderCheck { dir, printer, log: None, dictionary, sql: None, checked: 0, faulty: 0 }
     }
 
-    fn run(dir: &Path, out: &mut dyn Write) -> Result<bool, CheckError> {
+    fn run(dir: &Path, sql: Option<&TableTexts>, out: &mut dyn Write) -> Result<bool, CheckError> {
         let unusable = |why: String| CheckError::Path(dir.to_path_buf(), why);
         let mut files = Vec::new();
         collect(dir, dir, &mut files).map_err(|e| unusable(e.to_string()))?;
@@ -116,6 +121,7 @@ impl<'a> FolderCheck<'a> {
         }
         let width = files.iter().map(|f| f.shown.chars().count()).max().unwrap_or(0).clamp(10, 64);
         let mut check = FolderCheck::new(dir, out, width);
+        check.sql = sql.cloned();
         check.log()?;
         if foreign_log(dir).map_err(|e| unusable(e.to_string()))?.is_some() {
             check.printer.note("the folder is another server's: the other files were not checked")?;
@@ -323,7 +329,8 @@ impl<'a> FolderCheck<'a> {
         let space = space_of(&src);
         let summary = {
             let pages = recovered(&src, space, self.log.as_deref());
-            let tables = describe(pages.as_ref(), &file.path, &self.dictionary, &mut report);
+            let tables =
+                describe(pages.as_ref(), &file.path, &self.dictionary, self.sql.as_ref(), &mut report);
             let starts: Vec<PageNo> = src.file_starts().collect();
             let mut progress = Progress::new(&file.shown, u64::from(src.n_pages()));
             let starts_file = |no| starts.contains(&no);
@@ -415,6 +422,7 @@ fn describe(
     src: &dyn PageSource,
     path: &Path,
     dictionary: &Dictionary,
+    sql: Option<&TableTexts>,
     report: &mut Report,
 ) -> Vec<Described> {
     let space = src.page(PageNo(1)).map(|p| fil::space_id(&p)).unwrap_or_default();
@@ -426,7 +434,10 @@ fn describe(
     if !from_dictionary.is_empty() {
         return from_dictionary;
     }
-    let files = MetadataFiles::beside(path);
+    let mut files = MetadataFiles::beside(path);
+    if files.frm.is_none() {
+        files.sql = sql.cloned();
+    }
     match table_of(src, path, &files) {
         Ok(TableInfo { frm: Some(frm), .. }) if frm.extras.descending => {
             report.whole(Foreign::new(frm.maker(), "keys in descending order").into_corruption());

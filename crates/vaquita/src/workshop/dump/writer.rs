@@ -5,11 +5,10 @@
 //! | tsv | as `mysql --batch` prints them: a line of names, tabs, `NULL`, escapes `\t \n \\ \0` |
 //! | csv | RFC 4180: a line of names, quotes where needed, nothing for NULL |
 //! | json | one object per line; numbers bare, hexadecimal digits of bytes as text |
-//! | sql | CREATE TABLE if the `.frm` is there, then INSERT statements |
+//! | sql | CREATE TABLE if the `.frm` or a statement is there, then INSERT statements |
 
 use std::io::{self, Write};
 
-use vaquita_catalog::frm::show_create_frm;
 use vaquita_format::text::{TextType, escape_batch, push_sql_string};
 
 use crate::workshop::metadata::{ShownColumn, TableInfo};
@@ -70,11 +69,9 @@ impl<'a, 'w> RowWriter<'a, 'w> {
             Format::Tsv => self.names("\t", escape_batch),
             Format::Csv => self.names(",", csv_name),
             Format::Json => Ok(()),
-            Format::Sql => match &self.table.frm {
-                Some(frm) => match show_create_frm(frm, &self.table.name, self.table.autoinc) {
-                    Ok(statement) => writeln!(self.out, "{statement};"),
-                    Err(e) => writeln!(self.out, "-- no CREATE TABLE: {e}"),
-                },
+            Format::Sql => match &self.table.create {
+                Some(Ok(statement)) => writeln!(self.out, "{statement};"),
+                Some(Err(e)) => writeln!(self.out, "-- no CREATE TABLE: {e}"),
                 None => Ok(()),
             },
         }

@@ -1,135 +1,14 @@
-//! DISCARD and IMPORT TABLESPACE with the power going off at every operation on the disk: the table has its rows, or it is discarded
-//! and the user's file can be imported still.
-#![allow(clippy::unwrap_used, reason = "a test")]
+//! DISCARD and IMPORT TABLESPACE: the table has its rows, or it is discarded and the user's file can be imported still.
 
-mod small;
-
-use small::open;
+use crate::small::open;
+use crate::*;
 use std::path::Path;
-use std::sync::Arc;
-use vaquita_engine::check::check_table;
-use vaquita_engine::{Column, Engine, Error, IndexSpec, ReadOptions, RowKey, Session, TableSpec, stored};
+use vaquita_base::PageNo;
+use vaquita_engine::Error;
 use vaquita_format::cfg::TableMeta;
-use vaquita_format::column::ColumnDef;
-use vaquita_format::index_def::{KeyPart, RowFormat};
-use vaquita_io::sim::SimDisk;
-
-const TABLE: &str = "a/t";
-const FILE: &str = "/db/a/t.ibd";
-const DESCRIPTION: &str = "/db/a/t.cfg";
-/// The same of a table in a directory elsewhere.
-const FAR: &str = "/far/";
-const FAR_FILE: &str = "/far/a/t.ibd";
-const FAR_DESCRIPTION: &str = "/far/a/t.cfg";
-const LINK: &str = "/db/a/t.isl";
-const ROWS: i32 = 160;
-
-/// The stored columns of a row.
-type Row = (Vec<u8>, Option<Vec<u8>>, Vec<u8>);
-
-fn spec(format: RowFormat) -> TableSpec {
-    let mut spec = TableSpec::new(
-        TABLE,
-        vec![
-            Column::new(ColumnDef::int("id", 4, false).not_null()),
-            Column::new(ColumnDef::int("k", 4, false)),
-            Column::new(ColumnDef::blob("b", 4)),
-        ],
-    );
-    spec.primary_key = Some(vec![KeyPart::whole(0)]);
-    let index = |name: &str, unique| IndexSpec {
-        name: name.into(),
-        parts: vec![KeyPart::whole(1)],
-        unique,
-        comment: String::new(),
-    };
-    spec.indexes = vec![index("k", false), index("u", true)];
-    spec.row_format = format;
-    spec
-}
-
-/// Every ninth value lies on pages of its own; `k` is NULL now and then.
-fn value(id: i32) -> Vec<u8> {
-    let len = if id % 9 == 0 { 9_000 } else { 60 };
-    (0..len).map(|i| (i + id) as u8).collect()
-}
-
-fn insert(session: &mut Session, ids: std::ops::Range<i32>) {
-    let done = session.run(|s| {
-        let table = s.table(TABLE)?;
-        for id in ids {
-            let key = stored::int(id);
-            let other = (id % 7 != 0).then(|| stored::int(1_000 - id));
-            s.insert(&table, &[Some(&key), other.as_ref().map(|o| &o[..]), Some(&value(id))])?;
-        }
-        Ok(())
-    });
-    done.unwrap();
-}
-
-fn delete(session: &mut Session, ids: impl Iterator<Item = i32>) {
-    let done = session.run(|s| {
-        let table = s.table(TABLE)?;
-        for id in ids {
-            assert!(s.delete(&table, &RowKey::new([&stored::int(id)[..]]))?);
-        }
-        Ok(())
-    });
-    done.unwrap();
-}
-
-/// The rows of the table, whose indexes agree.
-fn rows(engine: &Engine) -> Vec<Row> {
-    let mut session = engine.session();
-    let found = session.run(|s| {
-        let table = s.table(TABLE)?;
-        let mut cursor = s.cursor(&table, &ReadOptions::default())?;
-        cursor.seek_first();
-        let mut rows = Vec::new();
-        while let Some(row) = s.next(&mut cursor)? {
-            let column = |i: usize| row.column(i).map(<[u8]>::to_vec);
-            let mut long = Vec::new();
-            row.read_column(2, &mut long)?;
-            rows.push((column(0).unwrap(), column(1), long));
-        }
-        Ok(rows)
-    });
-    let table: Arc<_> = engine.core().table(TABLE).unwrap();
-    check_table(engine.core(), &table).unwrap();
-    found.unwrap()
-}
-
-/// What a session exports: file, description and rows. Rows were deleted that nothing has purged.
-struct Exported {
-    file: Vec<u8>,
-    description: Vec<u8>,
-    rows: Vec<Row>,
-}
-
-fn exported(format: RowFormat) -> Exported {
-    let disk = SimDisk::new(1);
-    disk.put_dir("/db".as_ref());
-    let engine = open(&disk).unwrap();
-    let mut session = engine.session();
-    // Numbers are others than there.
-    for name in ["a/x", "a/y", "a/z"] {
-        let other = TableSpec { name: name.into(), ..spec(format) };
-        session.create_table(&other).unwrap();
-    }
-    session.create_table(&spec(format)).unwrap();
-    insert(&mut session, 0..ROWS);
-    // Whole pages of them, the one row of some pages, and long values among them.
-    delete(&mut session, (0..ROWS).filter(|id| id % 5 == 0 || (30..90).contains(id)));
-    let rows = rows(&engine);
-    session.lock_table_name(TABLE, vaquita_engine::MdlMode::SharedNoWrite).unwrap();
-    let table = engine.core().table(TABLE).unwrap();
-    session.export_tables(&[table], "there").unwrap();
-    Exported {
-        file: disk.contents(FILE.as_ref()).unwrap(),
-        description: disk.contents(DESCRIPTION.as_ref()).unwrap(),
-        rows,
-    }
-}
+use vaquita_format::checksum::{self, ChecksumAlgorithm};
+use vaquita_format::index_page::{self, header};
+use vaquita_format::{PageSize, fil};
 
 /// A folder whose table is discarded, with a file to be imported.
 fn folder(exported: &Exported, format: RowFormat, described: bool) -> SimDisk {
@@ -392,4 +271,100 @@ fn a_file_may_have_the_number_of_another_tablespace() {
     assert!(is_discarded(&engine));
     engine.session().import_tablespace(TABLE).unwrap();
     assert!(rows(&engine) == exported.rows, "other rows");
+}
+
+/// Changes a page of a file and stamps it anew: whole, and wrong.
+fn altered(file: &[u8], no: usize, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    const PAGE: usize = 4_096;
+    let mut file = file.to_vec();
+    let page = &mut file[no * PAGE..][..PAGE];
+    change(page);
+    checksum::stamp(page, PageSize::new(PAGE).unwrap(), ChecksumAlgorithm::default());
+    file
+}
+
+/// The leaves of an index, from left to right, as its pages say.
+fn leaves(file: &[u8], root: PageNo) -> Vec<PageNo> {
+    let page = |no: PageNo| &file[no.get() as usize * 4_096..][..4_096];
+    let id = header::index_id(page(root));
+    let is_leaf = |no: PageNo| {
+        let page = page(no);
+        fil::page_type(page) == Some(fil::PageType::Index)
+            && header::index_id(page) == id
+            && header::level(page) == 0
+            && fil::page_no(page) == no
+    };
+    let all: Vec<PageNo> = (0..(file.len() / 4_096) as u32).map(PageNo).filter(|&no| is_leaf(no)).collect();
+    let mut at = *all.iter().find(|&&no| fil::prev(page(no)).is_null()).unwrap();
+    let mut chain = vec![at];
+    while !fil::next(page(at)).is_null() {
+        at = fil::next(page(at));
+        chain.push(at);
+    }
+    chain
+}
+
+/// Pages that are whole and do not hang together, entries that are not those of the rows: refused by name, and nothing changes.
+#[test]
+fn pages_hang_together() {
+    let format = RowFormat::Dynamic;
+    let exported = exported(format);
+    let whole = folder(&exported, format, true);
+    let meta = TableMeta::parse(&exported.description).unwrap();
+    let root = |name: &str| meta.indexes.iter().find(|index| index.name == name).unwrap().root;
+    let chain = leaves(&exported.file, root("PRIMARY"));
+    assert!(chain.len() >= 4, "{chain:?}");
+    let at = |i: usize| chain[i].get() as usize;
+    let mut cases = Vec::new();
+    let next_of = |i: usize, to: PageNo| altered(&exported.file, at(i), |page| fil::set_next(page, to));
+    let prev_of = |i: usize, to: PageNo| altered(&exported.file, at(i), |page| fil::set_prev(page, to));
+    cases.push(("a page is left out", next_of(1, chain[3]), "PRIMARY, level 0: page"));
+    cases.push(("a link to the left leads elsewhere", prev_of(2, chain[0]), "PRIMARY, level 0: page"));
+    cases.push(("the chain ends early", next_of(1, PageNo::NULL), "PRIMARY, level 0: page"));
+    // Both sides of a link agree that there is none.
+    let cut = altered(&next_of(1, PageNo::NULL), at(2), |page| fil::set_prev(page, PageNo::NULL));
+    cases.push(("two chains", cut, "2 pages have none before them"));
+    // Two pages change places in the chain, links and all.
+    let (a, b, c, d) = (chain[0], chain[1], chain[2], chain[3]);
+    let mut swapped = exported.file.clone();
+    for (no, prev, next) in [(a, PageNo::NULL, c), (c, a, b), (b, c, d)] {
+        swapped = altered(&swapped, no.get() as usize, |page| {
+            fil::set_prev(page, prev);
+            fil::set_next(page, next);
+        });
+    }
+    swapped = altered(&swapped, d.get() as usize, |page| fil::set_prev(page, b));
+    cases.push(("two pages that changed places", swapped, "not in the order in which the level above"));
+    // A leaf goes for another one: pointed to twice, and not at all.
+    let parent = root("PRIMARY").get() as usize;
+    let lost = altered(&exported.file, parent, |page| {
+        let (from, to) = (chain[1].get().to_be_bytes(), chain[2].get().to_be_bytes());
+        let found = page.windows(4).position(|bytes| bytes == from && bytes != to);
+        let found = found.filter(|&at| at > 100).unwrap_or_else(|| {
+            100 + page[100..].windows(4).position(|bytes| bytes == from).expect("a pointer to the page")
+        });
+        page[found..found + 4].copy_from_slice(&to);
+    });
+    cases.push(("a page nobody points to", lost, "not those that the level above points to"));
+    // The greatest value of an index becomes one that no row has.
+    let leaf = leaves(&exported.file, root("k")).last().unwrap().get() as usize;
+    let other = altered(&exported.file, leaf, |page| {
+        let rec = index_page::records(page).map(Result::unwrap).last().unwrap();
+        page[usize::from(rec) + 2] += 1;
+    });
+    cases.push(("an entry of no row", other, "the entries of index k are not those that the rows give"));
+    for (what, file, says) in cases {
+        let disk = whole.fork(11);
+        disk.put_file(FILE.as_ref(), &file);
+        let engine = open(&disk).unwrap();
+        let refused = engine.session().import_tablespace(TABLE);
+        let Err(Error::BadImport { detail, .. }) = &refused else { panic!("{what}: {refused:?}") };
+        assert!(detail.contains(says), "{what}: {detail}");
+        assert!(is_discarded(&engine), "{what}");
+        assert_eq!(disk.contents(FILE.as_ref()).unwrap(), file, "{what}");
+        check_files(&disk);
+        disk.put_file(FILE.as_ref(), &exported.file);
+        engine.session().import_tablespace(TABLE).unwrap();
+        assert!(rows(&engine) == exported.rows, "{what}: other rows");
+    }
 }
