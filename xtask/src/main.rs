@@ -23,6 +23,7 @@ usage: cargo xtask COMMAND
   queries COUNT           random queries in new seeds: equal forms, and against MySQL 5.6.24 and MariaDB
   programs COUNT          random stored programs in new seeds against MySQL 5.6.24
   alters SECONDS          random changes of a table's definition beside sessions that write and read
+  exports ROUNDS          tables exported beside those who use them; the copies come in here and into MySQL 5.6.24
   siege SECONDS           a server under clients that break rules, watched for leaks; another that is killed
   applications [NAME]     programs that people run on MySQL, on Vaquita and beside it on a real server: the long form
   torture [SECONDS]       all of these for a long time
@@ -34,6 +35,7 @@ usage: cargo xtask COMMAND
   bench alters [NAME=VALUE ...]    changes of definitions beside MySQL 5.6.24 and MariaDB, and writers meanwhile: time, server CPU
   bench fulltext [NAME=VALUE ...]  full-text indexes and searches beside MySQL 5.6.24, MariaDB and SQLite: time, server CPU, bytes
   bench calls [COUNT]              a CALL of three point statements against the three sent by a client: server CPU
+  bench import [MEGABYTES]         a table's file that comes in beside a plain copy of it: rate of each, memory
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own
   peers path              print where they are
 ";
@@ -62,6 +64,10 @@ fn main() -> ExitCode {
         ["alters", seconds] => match seconds.parse() {
             Ok(seconds) => torture::alters(seconds),
             Err(_) => Err(Failure(format!("{seconds} is no number of seconds"))),
+        },
+        ["exports", rounds] => match rounds.parse() {
+            Ok(rounds) => torture::exports(rounds),
+            Err(_) => Err(Failure(format!("{rounds} is no number of rounds"))),
         },
         ["siege", seconds] => match seconds.parse() {
             Ok(seconds) => torture::siege(seconds),
@@ -102,7 +108,8 @@ fn peers_install() -> Result<(), Failure> {
 /// Words that the benchmarks know themselves go to them as they are; others choose what is compared with other engines.
 /// Without words: rows and transactions through the engine's API, read views, locks, and the comparison.
 fn bench(arguments: &[&str]) -> Result<(), Failure> {
-    const OWN: [&str; 15] = [
+    const OWN: [&str; 16] = [
+        "import",
         "alters",
         "calls",
         "fulltext",

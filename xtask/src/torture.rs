@@ -1,7 +1,7 @@
 //! Torture: the long runs, for a change of a decoder, of recovery, of a tree or of anything unsafe.
 //!
 //! Fuzzing first, then 20,000 power cuts in new seeds of the simulation, kills of a real process, histories of concurrent
-//! transactions, random changes of a table beside them, random queries and stored programs against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
+//! transactions, random changes of a table beside them, exports of tables beside load, random queries and stored programs against the real servers, applications in their long form, the tests of the crates with unsafe code under AddressSanitizer, and
 //! an hour of a server under siege. All run; the end names what failed.
 
 use std::process::Command;
@@ -14,6 +14,7 @@ const FUZZ_SECONDS_EACH: u32 = 30;
 const HISTORIES_SECONDS: u32 = 120;
 const SIEGE_SECONDS: u32 = 3600;
 const ALTERS_SECONDS: u32 = 600;
+const EXPORT_ROUNDS: u32 = 100;
 const RANDOM_QUERIES: u64 = 100_000;
 const RANDOM_PROGRAMS: u64 = 20_000;
 /// Crates that `docs/unsafe.md` lists.
@@ -31,6 +32,7 @@ pub(crate) fn run(seconds: Option<&str>) -> Result<(), Failure> {
         kill(),
         histories(given.unwrap_or(HISTORIES_SECONDS)),
         alters(given.unwrap_or(ALTERS_SECONDS)),
+        exports(EXPORT_ROUNDS),
         queries(RANDOM_QUERIES),
         programs(RANDOM_PROGRAMS),
         applications(None),
@@ -76,6 +78,14 @@ pub(crate) fn alters(seconds: u32) -> Result<(), Failure> {
     tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "random_alters"]);
     tests.env("VAQUITA_ALTERS_SECONDS", seconds.to_string()).env("VAQUITA_ALTERS_SEED", seed.to_string());
     step(&format!("{seconds} seconds of random changes of a table"), &mut tests)
+}
+
+/// Tables exported beside those who use them, again and again; each copy comes in here, and some into the real server.
+pub(crate) fn exports(rounds: u32) -> Result<(), Failure> {
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "exports_under_load"]);
+    tests.env("VAQUITA_EXPORT_ROUNDS", rounds.to_string());
+    step(&format!("{rounds} rounds of exports beside load"), &mut tests)
 }
 
 /// One that nobody has played before.

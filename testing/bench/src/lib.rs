@@ -14,6 +14,7 @@ pub mod changes;
 pub mod database;
 pub mod engines;
 pub mod fulltext;
+pub mod importing;
 pub mod locks;
 pub mod memcached;
 pub mod oltp;

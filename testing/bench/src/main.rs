@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use vaquita_bench::report::{Row, machine, table};
 use vaquita_bench::workload::{self, Scratch, Workload};
 use vaquita_bench::{
-    Failure, alters, calls, changes, engines, fulltext, locks, memcached, oltp, own, reading, views, windows,
+    Failure, alters, calls, changes, engines, fulltext, importing, locks, memcached, oltp, own, reading,
+    views, windows,
 };
 
 const USAGE: &str =
@@ -29,6 +30,7 @@ const USAGE: &str =
        vaquita-bench fulltext [megabytes=N] [piece=BYTES] [inserts=N] [rounds=N] [only=NAME,..] [servers=NAME,..] [before=BINARY]
                                                         (full-text indexes and searches beside MySQL, MariaDB and SQLite)
        vaquita-bench reading [ROWS]                     (point reads, scans, counts through the engine)
+       vaquita-bench import [MEGABYTES]                 (a table's file that comes in beside a plain copy of it)
        vaquita-bench lookups ROWS | reads POOL_MIB | recovery REDO_MB | memory POOL_MIB";
 
 fn main() -> ExitCode {
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         ["fulltext", rest @ ..] => fulltext::Plan::parse(rest).and_then(|plan| fulltext::fulltext(&plan)),
         ["reading"] => reading::reading(1_000_000),
         ["reading", rows] => number(rows).and_then(reading::reading),
+        ["import"] => importing::importing(2_000),
+        ["import", megabytes] => number(megabytes).and_then(importing::importing),
         ["database", rows] => number(rows).and_then(vaquita_bench::database::all),
         ["lookups", rows] => number(rows).and_then(own::lookups),
         ["reads", pool_mib] => number(pool_mib).and_then(|n| own::reads_beyond_pool((n << 20) as usize)),
