@@ -226,6 +226,36 @@ impl Collation {
         }
     }
 
+    /// Bytes that a text has at the least which is equal to this one, itself or in lower case; `None` where several characters may
+    /// equal one, or a byte is malformed.
+    pub fn least_bytes(self, text: &[u8]) -> Option<usize> {
+        let is_general = match self.order {
+            Order::Binary | Order::Bytes | Order::Table(_) | Order::ByteTable(_) => false,
+            Order::Utf8General => true,
+            _ => return None,
+        };
+        let charset = self.charset();
+        let is_utf8 = charset == Charset::UTF8 || charset == Charset::UTF8MB4;
+        let (mut least, mut settled, mut at) = (0, 0, 0);
+        while at < text.len() {
+            let mut len = charset.char_len(&text[at..])?;
+            least += 1;
+            if is_utf8 {
+                let code;
+                (code, len) = charset.next(&text[at..])?;
+                let weight = if is_general { u32::from(general_weight(code)) } else { code };
+                // ASCII is in lower case, and weighs, what ASCII does.
+                least += usize::from(weight >= 0x80);
+            }
+            // What equals spaces at the end may be missing.
+            if !self.equal(&text[at..at + len], b" ") {
+                settled = least;
+            }
+            at += len;
+        }
+        Some(settled)
+    }
+
     /// Appends `text` in upper case, character by character: `'ß'` stays.
     pub fn upper(self, text: &[u8], out: &mut Vec<u8>) {
         self.charset().change_case(Case::Upper, self.case_version(), text, out);

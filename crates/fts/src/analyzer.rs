@@ -213,7 +213,10 @@ impl Analyzer {
 }
 
 /// Gives `each` the texts of a document's columns, and how many bytes are before them.
-fn each_text<'a>(columns: impl IntoIterator<Item = Option<&'a [u8]>>, mut each: impl FnMut(&'a [u8], usize)) {
+pub(crate) fn each_text<'a>(
+    columns: impl IntoIterator<Item = Option<&'a [u8]>>,
+    mut each: impl FnMut(&'a [u8], usize),
+) {
     let mut before = 0;
     for text in columns.into_iter().flatten().filter(|text| !text.is_empty()) {
         each(text, before);

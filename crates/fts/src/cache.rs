@@ -16,7 +16,7 @@ use std::mem::size_of;
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
-use crate::ilist::{Node, Nodes};
+use crate::ilist::{Node, Nodes, Places};
 
 /// Words with their documents, in memory.
 #[derive(Debug, Default, Clone)]
@@ -178,19 +178,25 @@ impl IndexCache {
         self.words.len()
     }
 
-    /// The documents of a word: their numbers, and how often the word is in each.
-    pub fn word(&self, analyzer: &Analyzer, word: &[u8], each: impl FnMut(DocId, u32)) {
+    /// The documents of a word: their numbers, and where the word is in each.
+    pub fn word(&self, analyzer: &Analyzer, word: &[u8], each: impl FnMut(DocId, Places<'_>)) {
         self.word_until(u64::MAX, analyzer, word, each);
     }
 
     /// The same of the documents up to a turn.
-    pub fn word_until(&self, turn: u64, analyzer: &Analyzer, word: &[u8], mut each: impl FnMut(DocId, u32)) {
+    pub fn word_until(
+        &self,
+        turn: u64,
+        analyzer: &Analyzer,
+        word: &[u8],
+        mut each: impl FnMut(DocId, Places<'_>),
+    ) {
         if let Some(cached) = self.words.get(&analyzer.key(word)) {
             cached.each(turn, &mut each);
         }
     }
 
-    /// The same of every word that starts with `prefix`, word by word: `each` is told the word, too.
+    /// The documents of every word that starts with `prefix`, word by word, and how often they have it.
     pub fn words_with_prefix(&self, analyzer: &Analyzer, prefix: &[u8], each: impl FnMut(&[u8], DocId, u32)) {
         self.words_with_prefix_until(u64::MAX, analyzer, prefix, each);
     }
@@ -208,7 +214,7 @@ impl IndexCache {
             if !analyzer.has_prefix(&cached.text, prefix) {
                 break;
             }
-            cached.each(turn, &mut |doc, count| each(&cached.text, doc, count));
+            cached.each(turn, &mut |doc, places: Places<'_>| each(&cached.text, doc, places.count()));
         }
     }
 
@@ -224,9 +230,9 @@ impl IndexCache {
 }
 
 impl CachedWord {
-    fn each(&self, turn: u64, each: &mut impl FnMut(DocId, u32)) {
+    fn each(&self, turn: u64, each: &mut impl FnMut(DocId, Places<'_>)) {
         for posting in self.postings.iter().filter(|posting| posting.turn <= turn) {
-            each(posting.doc, posting.positions.len() as u32);
+            each(posting.doc, Places::Plain(&posting.positions));
         }
     }
 
@@ -262,7 +268,7 @@ mod tests {
         let mut cache = cache(&["Éclair eclair", "pear ECLAIR", "pears"]);
         assert_eq!((cache.documents(), cache.words()), (3, 3));
         let mut found = Vec::new();
-        cache.word(&analyzer(), b"eclair", |doc, count| found.push((doc.0, count)));
+        cache.word(&analyzer(), b"eclair", |doc, places| found.push((doc.0, places.count())));
         assert_eq!(found, [(1, 2), (2, 1)]);
         let mut found = Vec::new();
         cache.words_with_prefix(&analyzer(), b"PEAR", |word, doc, _| found.push((word.to_vec(), doc.0)));

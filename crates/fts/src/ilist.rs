@@ -215,24 +215,75 @@ pub struct Posting<'a> {
     positions: &'a [u8],
 }
 
-impl Posting<'_> {
+impl<'a> Posting<'a> {
     /// Where the word is in the document.
     ///
     /// # Errors
     /// A position beyond 32 bits.
     pub fn positions(&self) -> Result<Vec<u32>, Corruption> {
-        let mut rest = self.positions;
         let mut positions = Vec::with_capacity(self.count as usize);
-        let mut last = 0u32;
-        while !rest.is_empty() {
-            let delta = varint::take(&mut rest).and_then(|delta| u32::try_from(delta).ok());
-            last = delta
-                .and_then(|delta| last.checked_add(delta))
-                .ok_or_else(|| Corruption::new("position of a posting list", "not of 32 bits"))?;
-            positions.push(last);
-        }
+        read_positions(self.positions, &mut positions)?;
         Ok(positions)
     }
+
+    /// The same, to be read when somebody asks.
+    pub fn places(&self) -> Places<'a> {
+        Places::Encoded { count: self.count, bytes: self.positions }
+    }
+}
+
+/// Where a word is in a document.
+#[derive(Debug, Clone, Copy)]
+pub enum Places<'a> {
+    /// As lists have them.
+    Encoded {
+        /// How many.
+        count: u32,
+        /// The integers.
+        bytes: &'a [u8],
+    },
+    /// In ascending order.
+    Plain(&'a [u32]),
+}
+
+impl Places<'_> {
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        match self {
+            Places::Encoded { count, .. } => *count,
+            Places::Plain(positions) => positions.len() as u32,
+        }
+    }
+
+    /// Appends them as lists have them.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        match *self {
+            Places::Encoded { bytes, .. } => out.extend_from_slice(bytes),
+            Places::Plain(positions) => {
+                let mut last = 0;
+                for &position in positions {
+                    varint::push(out, u64::from(position.wrapping_sub(last)));
+                    last = position;
+                }
+            }
+        }
+    }
+}
+
+/// Appends the positions that a list has as these bytes.
+///
+/// # Errors
+/// A position beyond 32 bits.
+pub fn read_positions(mut bytes: &[u8], out: &mut Vec<u32>) -> Result<(), Corruption> {
+    let mut last = 0u32;
+    while !bytes.is_empty() {
+        let delta = varint::take(&mut bytes).and_then(|delta| u32::try_from(delta).ok());
+        last = delta
+            .and_then(|delta| last.checked_add(delta))
+            .ok_or_else(|| Corruption::new("position of a posting list", "not of 32 bits"))?;
+        out.push(last);
+    }
+    Ok(())
 }
 
 /// Reads a list from its start.

@@ -9,6 +9,7 @@ mod segments;
 mod stems;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use vaquita_format::charset::Charset;
 
@@ -50,6 +51,12 @@ pub trait Parser: Send + Sync {
     fn has_stopwords_within(&self) -> bool {
         false
     }
+
+    /// Whether its words are the runs of some characters as they stand in the text, all of them: where a word starts says what it is, and
+    /// between two words there is something. Then phrases are decided by the places of words in the index.
+    fn runs(&self) -> Option<Words> {
+        None
+    }
 }
 
 /// InnoDB's own: runs of letters, digits and underscores.
@@ -63,11 +70,10 @@ impl Words {
     pub fn new(charset: Charset) -> Words {
         Words { class: WordClass::of(charset) }
     }
-}
 
-impl Parser for Words {
-    fn words<'a>(&self, text: &'a [u8], each: &mut dyn FnMut(RawWord<'a>)) {
-        let mut at = 0;
+    /// The first word of a text from the byte `from` on, which begins a character.
+    #[inline]
+    pub(crate) fn next(self, text: &[u8], from: usize) -> Option<Range<usize>> {
         // Where the run ends of characters that are in words, or are not.
         let end = |mut at: usize, in_words: bool| {
             while at < text.len() {
@@ -79,13 +85,23 @@ impl Parser for Words {
             }
             at.min(text.len())
         };
-        while at < text.len() {
-            let offset = end(at, false);
-            at = end(offset, true);
-            if at > offset {
-                each(RawWord { offset, text: Cow::Borrowed(&text[offset..at]) });
-            }
+        let start = end(from, false);
+        let end = end(start, true);
+        (end > start).then_some(start..end)
+    }
+}
+
+impl Parser for Words {
+    fn words<'a>(&self, text: &'a [u8], each: &mut dyn FnMut(RawWord<'a>)) {
+        let mut at = 0;
+        while let Some(word) = self.next(text, at) {
+            at = word.end;
+            each(RawWord { offset: word.start, text: Cow::Borrowed(&text[word]) });
         }
+    }
+
+    fn runs(&self) -> Option<Words> {
+        Some(*self)
     }
 }
 

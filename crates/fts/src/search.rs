@@ -4,19 +4,22 @@
 //! rank for rank; the modules say what that is:
 //!
 //! - `evaluate`: signs, groups, in which order they take effect;
-//! - `phrase`: words next to each other, or near each other, which only the document's text can tell;
+//! - `phrase`: words next to each other, or near each other, in the text of a document; `places`: what lists tell of it;
 //! - [`crate::rank`] has the ranks.
 
 mod evaluate;
 mod found;
 mod order;
 mod phrase;
+mod phrase_test;
+mod places;
 mod words;
 
 use std::collections::HashSet;
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
+use crate::ilist::Places;
 use crate::query::{self, Part, Sign, SyntaxError};
 
 use evaluate::Evaluation;
@@ -47,17 +50,20 @@ pub trait Index {
         false
     }
 
-    /// Gives `each` the documents that have a word, and how often; each once. Deleted ones, too.
+    /// Gives `each` the documents that have a word, and where; each once. Deleted ones, too.
     ///
     /// # Errors
     /// Of the index.
-    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Self::Error>;
+    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<(), Self::Error>;
 
-    /// The same for every word that starts with `prefix`, word after word.
+    /// Gives `each` the documents, and how often they have the word, every word that starts with `prefix`, word after word.
     ///
     /// # Errors
     /// Of the index.
     fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Self::Error>;
+
+    /// Where a text of a document may end and the next one begin.
+    fn borders(&self) -> Borders;
 
     /// Told again and again how many entries of lists were read for the query, and how many documents are found so far. Who limits what
     /// a query may hold fails.
@@ -74,6 +80,15 @@ pub trait Index {
     /// # Errors
     /// Of the table.
     fn columns(&self, doc: DocId) -> Result<Option<Columns>, Self::Error>;
+}
+
+/// Borders between the texts of a document, one after the other with a byte between: that byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Borders {
+    /// How many texts a document has at the most.
+    pub texts: usize,
+    /// No border is at this byte of a document or behind it.
+    pub end: u64,
 }
 
 /// How a query is meant.

@@ -155,9 +155,10 @@ fn answers_and_ranks_are_the_servers() {
     let Pair { server, ours, texts } = pair(&pages());
     let mut maker = Queries::new(11, texts);
     let mut queries = Vec::new();
-    for at in 0..1200 {
-        queries.push(match at % 6 {
+    for at in 0..1800 {
+        queries.push(match at % 9 {
             0 => (Mode::Natural, maker.natural()),
+            6..9 => (Mode::Boolean, maker.phrase()),
             1 => (Mode::Expanded, maker.expanded()),
             _ => (Mode::Boolean, maker.boolean(at % 3)),
         });

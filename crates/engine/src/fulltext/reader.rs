@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_format::Corruption;
 use vaquita_format::collation::Collation;
+use vaquita_format::column::MType;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
-use vaquita_fts::ilist::Postings;
+use vaquita_fts::ilist::{Places, Postings};
 use vaquita_fts::partition::table_of;
-use vaquita_fts::search::{Columns, Index, Match, Mode, SearchError, search};
+use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
 
 /// A full-text index in one search.
 pub struct FullTextReader<'c> {
@@ -111,7 +112,7 @@ impl<'c> FullTextReader<'c> {
         word: &[u8],
         seek: Seek,
         is_wanted: impl Fn(&[u8]) -> bool,
-        each: &mut dyn FnMut(DocId, u32),
+        each: &mut dyn FnMut(DocId, Places<'_>),
     ) -> Result<()> {
         let mut reading = self.reading.borrow_mut();
         let mut cursor = Cursor::open(table.clone(), &ReadOptions::by_index(0).columns([WORD, ILIST]))?;
@@ -131,7 +132,7 @@ impl<'c> FullTextReader<'c> {
             let mut postings = Postings::new(&list);
             while let Some(posting) = postings.next().map_err(damaged)? {
                 entries += 1;
-                each(posting.doc, posting.count);
+                each(posting.doc, posting.places());
             }
             self.holds(entries, 0)?;
         }
@@ -158,14 +159,14 @@ impl Index for FullTextReader<'_> {
         self.of.is_deleted(doc, self.deletions)
     }
 
-    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<()> {
+    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<()> {
         let table = &self.words[table_of(self.collation(), word)];
         self.lists(table, word, Seek::Equal, |_| true, each)?;
         let analyzer = &self.seen.analyzer;
         for (cache, bound, turn) in &self.seen.caches {
-            let mut below = |doc, count| {
+            let mut below = |doc, places: Places<'_>| {
                 if doc < *bound {
-                    each(doc, count);
+                    each(doc, places);
                 }
             };
             cache.read().word_until(*turn, analyzer, word, &mut below);
@@ -177,7 +178,9 @@ impl Index for FullTextReader<'_> {
         // The first letter with others behind it may have another weight than alone, and be in another table.
         for table in &self.words {
             let is_wanted = |word: &[u8]| self.analyzer().has_prefix(word, prefix);
-            self.lists(table, prefix, Seek::GreaterOrEqual, is_wanted, each)?;
+            self.lists(table, prefix, Seek::GreaterOrEqual, is_wanted, &mut |doc, places| {
+                each(doc, places.count());
+            })?;
         }
         let analyzer = &self.seen.analyzer;
         for (cache, bound, turn) in &self.seen.caches {
@@ -188,6 +191,17 @@ impl Index for FullTextReader<'_> {
             });
         }
         Ok(())
+    }
+
+    fn borders(&self) -> Borders {
+        let columns = &self.index.columns;
+        let before_last = &columns[..columns.len().saturating_sub(1)];
+        let end = before_last.iter().try_fold(0, |end, column| {
+            let def = &self.table.columns[*column].def;
+            // Texts that are no BLOBs have a length.
+            (def.mtype != MType::Blob).then(|| end + u64::from(def.len) + 1)
+        });
+        Borders { texts: columns.len(), end: end.unwrap_or(u64::MAX) }
     }
 
     fn holds(&self, entries: u64, documents: usize) -> Result<()> {

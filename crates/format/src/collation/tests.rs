@@ -198,3 +198,42 @@ fn every_known_collation_has_a_character_set() {
     assert_eq!(known().len(), 220);
     assert!(!is_known(0) && !is_known(216) && !is_known(300));
 }
+
+/// Characters, and pairs of them, that are equal or become so in lower case.
+#[test]
+fn no_equal_text_is_shorter() {
+    for id in [8, 33, 45, 46, 83, 51, 12, 24, 87, 88, 47] {
+        let collation = Collation::of(id).expect("known");
+        let charset = collation.charset();
+        let mut by_key = std::collections::HashMap::<Vec<u8>, (usize, Vec<Vec<u8>>)>::new();
+        for code in (1..0xD800u32).chain(0xE000..0x1_0000) {
+            let mut character = Vec::new();
+            if !charset.push(code, &mut character) {
+                continue;
+            }
+            let (mut lower, mut key) = (Vec::new(), Vec::new());
+            collation.lower(&character, &mut lower);
+            collation.sort_key(&lower, &mut key);
+            let of = by_key.entry(key).or_insert((usize::MAX, Vec::new()));
+            of.0 = of.0.min(character.len());
+            of.1.push(lower);
+        }
+        assert!(by_key.len() > 100, "{id}");
+        let a_least = collation.least_bytes(b"a").expect("ASCII");
+        assert_eq!(a_least, 1);
+        for (shortest, texts) in by_key.values() {
+            for text in texts {
+                let least = collation.least_bytes(text).expect("a character");
+                assert!(least <= *shortest, "{id} {text:x?}: {least}, {shortest}");
+                let twice = collation.least_bytes(&[&text[..], b"a"].concat()).expect("characters");
+                assert!((least.max(1)..=shortest + 1).contains(&twice), "{id} {text:x?}");
+            }
+        }
+    }
+    assert_eq!(Collation::of(33).expect("known").least_bytes("дом".as_bytes()), Some(6));
+    assert_eq!(Collation::of(33).expect("known").least_bytes("été".as_bytes()), Some(3));
+    assert_eq!(Collation::of(83).expect("known").least_bytes("été".as_bytes()), Some(5));
+    for (id, text) in [(192, &b"ss"[..]), (31, b"ss"), (13, b"a"), (33, b"\xFF")] {
+        assert_eq!(Collation::of(id).expect("known").least_bytes(text), None, "{id}");
+    }
+}

@@ -13,6 +13,8 @@
 //! when a group finds it again, but for a group with `+`, which adds its.
 
 use super::found::{Found, Hit};
+use super::phrase_test::PhraseTest;
+use super::places::WordPlaces;
 use super::words::AskedWords;
 use super::{Index, Match, Mode, phrase};
 use crate::DocId;
@@ -165,30 +167,38 @@ impl<'a, I: Index> Evaluation<'a, I> {
     }
 
     fn word(&mut self, word: &[u8], is_prefix: bool) -> Result<Found, I::Error> {
-        let (found, entries) = self.words.ask(self.index, word, is_prefix)?;
+        let (found, entries) = self.words.ask(self.index, word, is_prefix, None)?;
         self.entries += entries as u64;
         Ok(found)
     }
 
     fn phrase(&mut self, text: &[u8], within: Option<u64>) -> Result<Found, I::Error> {
         let words = phrase::words(self.index.analyzer(), text);
-        let mut group = Group::default();
-        for word in words.iter().filter(|word| word.is_indexed) {
-            self.word_of_group(&mut group, Sign::Required, &word.text, false)?;
-        }
-        let mut found = group.found;
         // `@0` is none; words in any order are those that are indexed.
         let within = within.filter(|&within| within > 0);
         let tested = match within {
             None => words.len(),
             Some(_) => words.iter().filter(|word| word.is_indexed).count(),
         };
-        if tested > 1 {
+        let (mut group, mut lists) = (Group::default(), Vec::new());
+        for word in words.iter().filter(|word| word.is_indexed) {
+            if tested < 2 {
+                self.word_of_group(&mut group, Sign::Required, &word.text, false)?;
+            } else if !group.is_beyond(Sign::Required) {
+                let mut places = WordPlaces::default();
+                let (hits, entries) = self.words.ask(self.index, &word.text, false, Some(&mut places))?;
+                self.entries += entries as u64;
+                lists.push(places);
+                self.apply(&mut group, Sign::Required, hits)?;
+            }
+        }
+        let mut found = group.found;
+        if tested > 1 && !found.is_empty() {
             let mut error = None;
-            let phrase = phrase::Phrase::new(self.index.analyzer(), &words);
+            let mut test = PhraseTest::new(self.index, &words, lists, within);
             found.retain(|doc| {
                 error.is_none()
-                    && self.has_phrase(doc, &phrase, &words, within).unwrap_or_else(|e| {
+                    && test.has(doc).unwrap_or_else(|e| {
                         error = Some(e);
                         false
                     })
@@ -196,21 +206,6 @@ impl<'a, I: Index> Evaluation<'a, I> {
             error.map_or(Ok(()), Err)?;
         }
         Ok(found)
-    }
-
-    fn has_phrase(
-        &self,
-        doc: DocId,
-        phrase: &phrase::Phrase<'_>,
-        words: &[crate::analyzer::Word],
-        within: Option<u64>,
-    ) -> Result<bool, I::Error> {
-        let Some(columns) = self.index.columns(doc)? else { return Ok(false) };
-        let analyzer = self.index.analyzer();
-        Ok(match within {
-            None => phrase.is_in(&columns),
-            Some(within) => phrase::is_near(analyzer, &columns, words, within),
-        })
     }
 
     /// What was found, with ranks.

@@ -1,9 +1,10 @@
 //! Words next to each other, and near each other.
 //!
-//! Posting lists cannot tell it: a phrase has all its words in this order, those that are not indexed too, and nothing between.
-//! So the documents that have the indexed words are read again.
+//! A phrase has all its words in this order, those that are not indexed too, and nothing between. What posting lists do not tell of it
+//! (`places`) is read again in the documents that have the indexed words.
 
 use crate::analyzer::{Analyzer, Word};
+use crate::parser::Words;
 use crate::search::Columns;
 
 /// The words of a phrase. Words at its start that are not indexed are left away; one behind them must be there. Pieces of words stay:
@@ -62,6 +63,22 @@ impl<'p> Phrase<'p> {
             });
         }
         is_found
+    }
+
+    /// Whether the phrase is in a text from the byte on at which its first word is. `None`: that is not there.
+    pub(super) fn is_at(&self, runs: Words, text: &[u8], from: usize) -> Option<bool> {
+        let mut at = from;
+        for number in 0..self.words.len() {
+            let word = runs.next(text, at);
+            let is_next = word.as_ref().is_some_and(|word| self.is_word(&text[word.clone()], number));
+            let word = word.filter(|word| number > 0 || word.start == from);
+            match (is_next, word) {
+                (true, Some(word)) => at = word.end,
+                _ if number == 0 => return None,
+                _ => return Some(false),
+            }
+        }
+        Some(true)
     }
 
     /// Whether a word of a text is that of the phrase at a place.

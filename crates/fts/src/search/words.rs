@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Index;
 use super::found::{Found, Hit, seek};
+use super::places::WordPlaces;
 use crate::{DocId, rank};
 
 /// A word of a query, however often it comes. `apple` and `apple*` are one word.
@@ -30,18 +31,24 @@ impl AskedWords {
         AskedWords { is_only, ..AskedWords::default() }
     }
 
-    /// Asks the index for a word, or for all with a prefix: what is found, and how many entries of lists that are.
+    /// Asks the index for a word, or for all with a prefix: what is found, and how many entries of lists that are. Where the word is may
+    /// be kept, too.
     pub(super) fn ask<I: Index>(
         &mut self,
         index: &I,
         text: &[u8],
         is_prefix: bool,
+        mut places: Option<&mut WordPlaces>,
     ) -> Result<(Found, usize), I::Error> {
         let mut times = Vec::new();
-        let mut each = |doc, count| times.push((doc, count));
         match is_prefix {
-            true => index.words_with_prefix(text, &mut each)?,
-            false => index.word(text, &mut each)?,
+            true => index.words_with_prefix(text, &mut |doc, count| times.push((doc, count)))?,
+            false => index.word(text, &mut |doc, at| {
+                times.push((doc, at.count()));
+                if let Some(places) = &mut places {
+                    places.push(doc, &at);
+                }
+            })?,
         }
         let number = self.number(index.analyzer().key(text));
         let word = &mut self.words[number];

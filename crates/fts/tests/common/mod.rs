@@ -11,7 +11,8 @@ use vaquita_format::collation::Collation;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
-use vaquita_fts::search::{Columns, Index, Match, Mode, SearchError, search};
+use vaquita_fts::ilist::Places;
+use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
 
 /// Documents and the cache of their words.
 pub(crate) struct Memory {
@@ -53,7 +54,7 @@ impl Index for Memory {
         self.documents.len() as u64
     }
 
-    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Infallible> {
+    fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<(), Infallible> {
         self.cache.word(&self.analyzer, word, each);
         Ok(())
     }
@@ -61,6 +62,17 @@ impl Index for Memory {
     fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Infallible> {
         self.cache.words_with_prefix(&self.analyzer, prefix, |_, doc, count| each(doc, count));
         Ok(())
+    }
+
+    fn borders(&self) -> Borders {
+        let before_last = |columns: &Columns| -> usize {
+            let texts = columns.iter().take(columns.len().saturating_sub(1)).flatten();
+            texts.map(|text| text.len() + 1).sum()
+        };
+        Borders {
+            texts: self.documents.values().map(Vec::len).max().unwrap_or(0),
+            end: self.documents.values().map(before_last).max().unwrap_or(0) as u64,
+        }
     }
 
     fn columns(&self, doc: DocId) -> Result<Option<Columns>, Infallible> {
@@ -197,6 +209,14 @@ impl Queries {
             write!(query, "{}{sign}{term}", if query.is_empty() { "" } else { " " }).expect("memory");
         }
         query
+    }
+
+    /// A phrase, or words near each other.
+    pub(crate) fn phrase(&mut self) -> String {
+        match self.rng.one_in(3) {
+            true => format!("\"{}\"@{}", self.run(3), 1 + self.rng.below(12)),
+            false => format!("\"{}\"", self.run(5)),
+        }
     }
 
     /// A query in natural language.
