@@ -6,9 +6,10 @@
 //!
 //! # Invariants
 //! - I1: a number taken by a transaction is *claimed* until the transaction has ended and its documents are in the cache, so that no
-//!   number below the least claim is still to come. That is how far words may be written ([`TableDocuments::begin_writing`]).
-//! - I2: a document whose words are below [`Loaded::synced`] is in the lists of the files or deleted; any other one that is committed
-//!   is in the caches.
+//!   number below the least claim is still to come. So far the lists of the files are complete when all that is cached is written
+//!   ([`TableDocuments::begin_writing`]).
+//! - I2: a document below [`Loaded::synced`] is in the lists of the files or deleted; any other one that is committed is in the lists or in
+//!   the caches, and not in both.
 //! - I3: a transaction that has changed documents is counted ([`Settled`]) until it has ended and what it did is in the caches, or is to be
 //!   read from the rows.
 //!
@@ -91,6 +92,8 @@ pub(crate) struct Loaded {
     pub(crate) deletions: u64,
     /// Documents below are in the lists.
     pub(crate) synced: u64,
+    /// No document from here on is in the lists. It is above `synced` if somebody had a lower number when they were written.
+    pub(crate) listed: u64,
     /// The words that the indexes leave out, if there is any index.
     pub(crate) stopwords: Option<Arc<KnownStopwords>>,
 }
@@ -117,8 +120,8 @@ pub(crate) struct IndexWords {
     pub(crate) analyzer: Arc<Analyzer>,
     /// What is not written.
     pub(crate) cache: Arc<RwLock<IndexCache>>,
-    /// What is being written: documents below the number.
-    pub(crate) writing: Option<(Arc<RwLock<IndexCache>>, DocId)>,
+    /// What is being written.
+    pub(crate) writing: Option<Arc<RwLock<IndexCache>>>,
 }
 
 impl IndexWords {
@@ -131,15 +134,19 @@ impl IndexWords {
 #[derive(Debug)]
 pub(crate) struct WordsSeen {
     pub(crate) analyzer: Arc<Analyzer>,
-    /// Caches, with the documents and turns up to which they are looked at.
-    pub(crate) caches: Vec<(Arc<RwLock<IndexCache>>, DocId, u64)>,
+    /// Caches, with the turns up to which they are looked at.
+    pub(crate) caches: Vec<(Arc<RwLock<IndexCache>>, u64)>,
 }
 
 /// Words that are being written.
 #[derive(Debug)]
 pub(crate) struct Writing {
-    /// Documents below are written.
-    pub(crate) bound: DocId,
+    /// What [`Loaded::synced`] becomes.
+    pub(crate) synced: u64,
+    /// What [`Loaded::listed`] becomes.
+    pub(crate) listed: u64,
+    /// They differ, or did before.
+    pub(crate) is_beyond: bool,
     pub(crate) indexes: Vec<(IndexId, Arc<RwLock<IndexCache>>)>,
 }
 
@@ -231,7 +238,7 @@ impl Documents {
     }
 
     /// Whether the user's own number is good for a new document of a table: no less than the greatest one that was committed, and,
-    /// if the row is new, not far above.
+    /// if the row is new, not far above. Whether the lists have the document that had the number before.
     ///
     /// # Errors
     /// [`Error::BadDocId`]; those of reading the files.
@@ -241,7 +248,7 @@ impl Documents {
         table: &Arc<Table>,
         number: u64,
         is_new_row: bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let of = self.of(table.id);
         let mut state = self.loaded(&of, table)?;
         let last = state.next.saturating_sub(1);
@@ -249,7 +256,8 @@ impl Documents {
             return Err(Error::BadDocId(table.name.clone()));
         }
         changes_of(trx).claim(&of, &mut state, number);
-        Ok(())
+        let listed = state.loaded.as_ref().map_or(0, |loaded| loaded.listed);
+        Ok(number < listed && number == last)
     }
 
     /// Whether a number was another document's, which may be in lists.
@@ -261,7 +269,9 @@ impl Documents {
         let state = self.loaded(&of, table)?;
         let loaded = state.loaded.as_ref().expect("it was just read");
         let doc = DocId(number);
-        let is_cached = |index: &IndexWords| index.cache.read().has(doc);
+        let is_cached = |index: &IndexWords| {
+            std::iter::once(&index.cache).chain(&index.writing).any(|cache| cache.read().has(doc))
+        };
         Ok(number < loaded.synced
             || loaded.deleted.contains_key(&doc)
             || loaded.indexes.iter().any(is_cached))
@@ -332,7 +342,7 @@ impl Documents {
         let Some(loaded) = &mut state.loaded else { return done };
         let mut is_other = false;
         for index in &mut loaded.indexes {
-            let Some((cache, _)) = index.writing.take() else {
+            let Some(cache) = index.writing.take() else {
                 is_other = true;
                 continue;
             };
@@ -341,7 +351,8 @@ impl Documents {
             }
         }
         if done.is_ok() {
-            loaded.synced = loaded.synced.max(writing.bound.0);
+            loaded.synced = loaded.synced.max(writing.synced);
+            loaded.listed = loaded.listed.max(writing.listed);
             if is_other {
                 // It was read again meanwhile.
                 state.loaded = None;
@@ -371,29 +382,35 @@ impl TableDocuments {
 
     fn has_unwritten(&self) -> bool {
         let state = self.state.lock();
-        let caches = state.loaded.iter().flat_map(|loaded| &loaded.indexes);
-        caches.into_iter().any(|index| index.cache.read().documents() > 0)
+        let Some(loaded) = &state.loaded else { return false };
+        loaded.synced < loaded.listed || loaded.indexes.iter().any(|index| index.cache.read().documents() > 0)
     }
 
-    /// Takes the words that can be written: those of documents below all numbers that are still to come. `None`: there are none.
+    /// Takes the words that are cached, to be written. `None`: nothing would change.
+    ///
+    /// Numbers of open transactions may be below those of the documents that are written. So it is told how far the lists are complete
+    /// then, and how far they reach: between the two a crash has to be asked which documents they have.
     ///
     /// The caller holds [`TableDocuments::writing`] and calls [`Documents::end_writing`].
     pub(crate) fn begin_writing(&self) -> Option<Writing> {
         let mut state = self.state.lock();
-        let bound = state.claims.keys().next().copied().unwrap_or(state.next).min(state.next);
-        let bound = DocId(bound);
+        let open = state.claims.keys().next().copied().unwrap_or(u64::MAX);
+        let synced = open.min(state.next);
         let loaded = state.loaded.as_mut().filter(|_| !self.stale.load(Ordering::Acquire))?;
-        if loaded.indexes.iter().all(|index| !index.cache.read().has_below(bound)) {
+        let last = loaded.indexes.iter().filter_map(|index| index.cache.read().last()).max();
+        let is_behind = loaded.synced < loaded.listed;
+        if last.is_none() && (!is_behind || synced <= loaded.synced) {
             return None;
         }
+        let listed = last.map_or(0, |last| last.0 + 1).max(synced).max(loaded.listed);
         let mut indexes = Vec::with_capacity(loaded.indexes.len());
         for index in &mut loaded.indexes {
-            let rest = index.cache.read().from_document(bound);
+            let rest = index.cache.read().rest();
             let cache = std::mem::replace(&mut index.cache, Arc::new(RwLock::new(rest)));
-            index.writing = Some((cache.clone(), bound));
+            index.writing = Some(cache.clone());
             indexes.push((index.id, cache));
         }
-        Some(Writing { bound, indexes })
+        Some(Writing { synced, listed, is_beyond: is_behind || synced < listed, indexes })
     }
 }
 
@@ -421,10 +438,8 @@ impl Drop for Changing {
 pub(crate) fn seen(loaded: &Loaded, id: IndexId) -> Option<WordsSeen> {
     let index = loaded.indexes.iter().find(|index| index.id == id)?;
     let turn = |cache: &Arc<RwLock<IndexCache>>| cache.read().turn();
-    let mut caches = vec![(index.cache.clone(), DocId(u64::MAX), turn(&index.cache))];
-    if let Some((cache, bound)) = &index.writing {
-        caches.push((cache.clone(), *bound, turn(cache)));
-    }
+    let caches = std::iter::once(&index.cache).chain(&index.writing);
+    let caches = caches.map(|cache| (cache.clone(), turn(cache))).collect();
     Some(WordsSeen { analyzer: index.analyzer.clone(), caches })
 }
 

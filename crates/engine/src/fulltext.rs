@@ -69,7 +69,12 @@ pub fn check(core: &Core, table: &Arc<Table>, go_on: &mut dyn FnMut() -> bool) -
     verify::check(core, table, go_on)
 }
 
-/// Writes the words that are in memory only: `synced_doc_id` is the next number then, unless open transactions have numbers.
+/// Bytes of the words of all tables that are in memory only.
+pub fn cached_bytes(core: &Core) -> u64 {
+    core.documents.cached_bytes()
+}
+
+/// Writes the words that are in memory only: `synced_doc_id` is behind the last document then.
 ///
 /// # Errors
 /// Those of reading and changing rows.

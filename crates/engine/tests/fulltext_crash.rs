@@ -1,17 +1,21 @@
 //! Full-text indexes with the power going off at every operation on the disk, while documents come, change and go, words are
-//! written and deleted documents removed from the lists: afterwards every word is found in exactly the rows that have it.
+//! written and deleted documents removed from the lists: afterwards every word is found in exactly the rows that have it. Words are written
+//! while transactions are open that have lower numbers, one of which is prepared, so that the lists are not complete for a while.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use vaquita_engine::fulltext::{FullTextReader, Mode, doc_id_key, flush, optimize};
+use vaquita_engine::fulltext::{FullTextReader, Mode, cached_bytes, doc_id_key, flush, optimize};
 use vaquita_engine::{Engine, Error, Options, ReadOptions, RowKey, Session, Table, Xid, stored};
 use vaquita_io::sim::SimDisk;
 use vaquita_peers::{Mysql56, Options as ServerOptions};
 use vaquita_testkit::engine_folder::EngineFolder;
 
 const WORDS: [&str; 8] = ["apple", "pear", "fig", "kiwi", "grape", "plum", "lemon", "melon"];
+
+/// A full cache.
+const CACHE_BYTES: u64 = 3_000;
 
 /// A folder in which a server has made a table whose documents are numbered by InnoDB and one whose user numbers them.
 fn folder() -> SimDisk {
@@ -56,7 +60,7 @@ fn open(disk: &SimDisk) -> Result<Engine, Error> {
         options.storage.take_over = true;
         options.storage.log_file_size = 4 << 20;
         // Some kilobytes are a full cache.
-        options.fulltext.cache_size = 3_000;
+        options.fulltext.cache_size = CACHE_BYTES;
     };
     EngineFolder::on(disk.clone()).with(settings).open()
 }
@@ -126,6 +130,9 @@ fn work(engine: &Engine) -> Result<(), Error> {
     prepared.xa_prepare(xid)?.wait()?;
     for id in 30..50 {
         insert(session, (id, "apple pear fig kiwi grape plum"))?;
+        // The other table has some words, too.
+        let cached = cached_bytes(core);
+        assert!(cached <= CACHE_BYTES + 1_500, "{cached} at {id}: however long somebody has a number");
     }
     let hidden = core.table("d/hidden")?;
     flush(core, &hidden)?;

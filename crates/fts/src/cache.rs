@@ -1,6 +1,6 @@
 //! The index cache: words of documents whose posting lists are not in the files yet.
 //!
-//! A commit adds its documents; when the cache is full, or a server stops, [`IndexCache::lists_below`] gives what is to be written,
+//! A commit adds its documents; when the cache is full, or a server stops, [`IndexCache::lists`] gives what is to be written,
 //! one row per word and node. It is lost in a crash: whoever keeps one adds the rows again whose documents are not in the files.
 //!
 //! Documents come in the order of commits, which is not that of their numbers; each has its turn, so that a search which began
@@ -131,21 +131,10 @@ impl IndexCache {
         }
     }
 
-    /// A copy of the documents from `from` on, with the turns they have here.
+    /// An empty one, whose documents have their turns after those here.
     #[must_use]
-    pub fn from_document(&self, from: DocId) -> IndexCache {
-        let mut rest = IndexCache { turn: self.turn, ..IndexCache::default() };
-        rest.documents.extend(self.documents.range(from..));
-        rest.bytes = rest.documents.len() * DOCUMENT_BYTES;
-        if rest.documents.is_empty() {
-            return rest;
-        }
-        for (key, word) in &self.words {
-            for posting in &word.postings[word.postings.partition_point(|p| p.doc < from)..] {
-                rest.put(key.clone(), &word.text, posting.clone());
-            }
-        }
-        rest
+    pub fn rest(&self) -> IndexCache {
+        IndexCache { turn: self.turn, ..IndexCache::default() }
     }
 
     /// Bytes it takes.
@@ -163,9 +152,9 @@ impl IndexCache {
         self.documents.contains(&doc)
     }
 
-    /// Whether any document below `bound` is in it.
-    pub fn has_below(&self, bound: DocId) -> bool {
-        self.documents.first().is_some_and(|&first| first < bound)
+    /// The greatest document in it.
+    pub fn last(&self) -> Option<DocId> {
+        self.documents.last().copied()
     }
 
     /// The turn of the document that came last: what comes later has a greater one.
@@ -220,12 +209,7 @@ impl IndexCache {
 
     /// All words in their order, with the posting lists they would be written as.
     pub fn lists(&self) -> impl Iterator<Item = IndexedWord> {
-        self.lists_below(DocId(u64::MAX))
-    }
-
-    /// The same of the documents below `bound`; words that none of them has are left out.
-    pub fn lists_below(&self, bound: DocId) -> impl Iterator<Item = IndexedWord> {
-        self.words.values().filter_map(move |word| word.list(bound))
+        self.words.values().map(CachedWord::list)
     }
 }
 
@@ -236,13 +220,12 @@ impl CachedWord {
         }
     }
 
-    fn list(&self, bound: DocId) -> Option<IndexedWord> {
+    fn list(&self) -> IndexedWord {
         let mut nodes = Nodes::default();
-        for posting in self.postings.iter().take_while(|posting| posting.doc < bound) {
+        for posting in &self.postings {
             nodes.push(posting.doc, &posting.positions);
         }
-        let nodes = nodes.finish();
-        (!nodes.is_empty()).then(|| IndexedWord { text: self.text.clone(), nodes })
+        IndexedWord { text: self.text.clone(), nodes: nodes.finish() }
     }
 }
 
@@ -294,12 +277,13 @@ mod tests {
         }
         assert_eq!(found(&cache, u64::MAX, "apple"), [3, 5, 7]);
         assert_eq!(found(&cache, 2, "apple"), [3, 7], "5 came later");
-        let rest = cache.from_document(DocId(5));
-        assert_eq!(found(&rest, 2, "pear"), [7], "turns stay");
-        let below: Vec<_> = cache.lists_below(DocId(5)).collect();
-        assert_eq!(below.len(), 2);
-        assert_eq!((below[0].nodes[0].first, below[0].nodes[0].doc_count), (DocId(3), 1));
-        assert!(cache.has_below(DocId(4)) && !rest.has_below(DocId(5)));
+        let lists: Vec<_> = cache.lists().collect();
+        assert_eq!(lists.len(), 2);
+        assert_eq!((lists[0].nodes[0].first, lists[0].nodes[0].doc_count), (DocId(3), 3));
+        assert_eq!(cache.last(), Some(DocId(7)));
+        let mut rest = cache.rest();
+        rest.add(&analyzer(), DocId(4), [Some(b"pear".as_slice())]);
+        assert_eq!((found(&rest, cache.turn(), "pear"), rest.turn()), (vec![], 4), "turns go on");
 
         let mut other = IndexCache::new();
         other.add(&analyzer(), DocId(4), [Some(b"apple".as_slice())]);

@@ -34,8 +34,10 @@ pub(super) const DELETED_CACHE: &str = "DELETED_CACHE";
 pub(super) const BEING_DELETED: &str = "BEING_DELETED";
 pub(super) const BEING_DELETED_CACHE: &str = "BEING_DELETED_CACHE";
 
-/// Documents below this number are in the lists.
+/// Documents below this number are in the lists, but for those from [`COMPLETE`] on that the lists have not.
 pub(super) use tables::SYNCED_DOC_ID as SYNCED;
+/// All documents below this number are in the lists; without, it is that of [`SYNCED`].
+pub(super) const COMPLETE: &str = "vaquita_complete_doc_id";
 
 /// One of the tables that all indexes of a table have in common.
 pub(super) fn common(core: &Core, table: &Table, what: &str) -> Result<Arc<Table>> {

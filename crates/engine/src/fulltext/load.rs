@@ -1,14 +1,15 @@
 //! What the files have of a table's documents: numbers, deleted documents, and the rows whose words nobody has written yet.
 
-use super::auxiliary::{self, Reading};
+use super::auxiliary::{self, COUNT, FIRST, ILIST, LAST, Reading, WORD};
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions, Seek};
 use crate::documents::{IndexWords, KnownStopwords, Loaded, StopwordChoice};
 use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use vaquita_base::codec;
+use vaquita_format::Corruption;
 use vaquita_format::record::Offsets;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
@@ -27,6 +28,7 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
         deleted: HashMap::new(),
         deletions: 0,
         synced: 0,
+        listed: 0,
         stopwords: None,
     };
     if table.fulltext.is_empty() {
@@ -34,7 +36,9 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
     }
     let mut reading = Reading::begin(core);
     let config = auxiliary::common(core, table, "CONFIG")?;
-    loaded.synced = auxiliary::number(core, &mut reading.trx, &config, auxiliary::SYNCED)?.unwrap_or(0);
+    loaded.listed = auxiliary::number(core, &mut reading.trx, &config, auxiliary::SYNCED)?.unwrap_or(0);
+    let complete = auxiliary::number(core, &mut reading.trx, &config, auxiliary::COMPLETE)?;
+    loaded.synced = complete.unwrap_or(u64::MAX).min(loaded.listed);
     for name in [
         auxiliary::DELETED,
         auxiliary::DELETED_CACHE,
@@ -46,28 +50,62 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
         loaded.deleted.extend(documents.into_iter().map(|doc| (doc, 0)));
     }
     let last_deleted = loaded.deleted.keys().max().map_or(0, |doc| doc.0);
-    loaded.next = loaded.next.max(loaded.synced).max(last_deleted + 1);
+    loaded.next = loaded.next.max(loaded.listed).max(last_deleted + 1);
 
     let choice = StopwordChoice::read(core, &mut reading.trx, &config)?;
     let stopwords = match known.filter(|known| known.choice == choice) {
         Some(known) => known.clone(),
         None => Arc::new(choice.words(core)?),
     };
-    let mut columns = Vec::new();
+    let from = DocId(loaded.synced);
+    let (mut columns, mut listed) = (Vec::new(), Vec::new());
     for index in &table.fulltext {
         let analyzer = analyzer(core, table, index, &stopwords.list)?;
         loaded.indexes.push(IndexWords::new(index.id, Arc::new(analyzer), IndexCache::new()));
         columns.push(index.columns.clone());
+        listed.push(match loaded.synced < loaded.listed {
+            true => listed_documents(&mut reading, table, index, from)?,
+            false => HashSet::new(),
+        });
     }
     loaded.stopwords = Some(stopwords);
-    let from = DocId(loaded.synced);
     read_documents(&mut reading, table, from, Seek::GreaterOrEqual, &mut |doc, texts| {
-        for (words, columns) in loaded.indexes.iter().zip(&columns) {
-            words.cache.write().add(&words.analyzer, doc, columns.iter().map(|column| texts.of(*column)));
+        for ((words, columns), listed) in loaded.indexes.iter().zip(&columns).zip(&listed) {
+            if !listed.contains(&doc) {
+                words.cache.write().add(&words.analyzer, doc, columns.iter().map(|column| texts.of(*column)));
+            }
         }
         true
     })?;
     Ok(loaded)
+}
+
+/// The documents from a number on that the lists of an index have.
+fn listed_documents(
+    reading: &mut Reading<'_>,
+    table: &Table,
+    index: &FullTextIndex,
+    from: DocId,
+) -> Result<HashSet<DocId>> {
+    let mut found = HashSet::new();
+    for words in auxiliary::words(reading.core, table, index.id)? {
+        let columns = [WORD, FIRST, LAST, COUNT, ILIST];
+        let mut cursor = Cursor::open(words.clone(), &ReadOptions::by_index(0).columns(columns))?;
+        while let Some(row) = cursor.next(reading.core, &mut reading.trx)? {
+            if auxiliary::doc_id(&words, row.column(LAST))? < from {
+                continue;
+            }
+            let damaged = |e: Corruption| Error::Corrupt(format!("table {}: {e}", words.name));
+            let node = auxiliary::node(&words, &row)?;
+            let mut postings = node.postings();
+            while let Some(posting) = postings.next().map_err(damaged)? {
+                if posting.doc >= from {
+                    found.insert(posting.doc);
+                }
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// How the texts of an index become words.

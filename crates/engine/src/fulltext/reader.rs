@@ -163,13 +163,8 @@ impl Index for FullTextReader<'_> {
         let table = &self.words[table_of(self.collation(), word)];
         self.lists(table, word, Seek::Equal, |_| true, each)?;
         let analyzer = &self.seen.analyzer;
-        for (cache, bound, turn) in &self.seen.caches {
-            let mut below = |doc, places: Places<'_>| {
-                if doc < *bound {
-                    each(doc, places);
-                }
-            };
-            cache.read().word_until(*turn, analyzer, word, &mut below);
+        for (cache, turn) in &self.seen.caches {
+            cache.read().word_until(*turn, analyzer, word, &mut *each);
         }
         Ok(())
     }
@@ -183,12 +178,8 @@ impl Index for FullTextReader<'_> {
             })?;
         }
         let analyzer = &self.seen.analyzer;
-        for (cache, bound, turn) in &self.seen.caches {
-            cache.read().words_with_prefix_until(*turn, analyzer, prefix, |_, doc, count| {
-                if doc < *bound {
-                    each(doc, count);
-                }
-            });
+        for (cache, turn) in &self.seen.caches {
+            cache.read().words_with_prefix_until(*turn, analyzer, prefix, |_, doc, count| each(doc, count));
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Writing: words from the caches become rows of the auxiliary tables.
 //!
 //! One transaction inserts the lists of all indexes of a table and moves `synced_doc_id`, so that a crash leaves all or nothing; what
-//! it leaves unwritten is read again from the rows. Documents that have numbers of open transactions below them wait: after a crash
-//! nobody would look for the lower ones.
+//! it leaves unwritten is read again from the rows. If open transactions have numbers below those of documents that are written, it is noted
+//! how far the lists are complete (`vaquita_complete_doc_id`, which a server does not look at): after a crash the lists tell which documents
+//! they have from there on, and the others are read from the rows.
 //!
 //! The caller holds a metadata lock on the table, or is alone.
 
@@ -66,7 +67,7 @@ fn write_lists(core: &Core, trx: &mut Trx, table: &Arc<Table>, writing: &Writing
         let collation = super::collation_of(table, of)?;
         // Nobody adds to what is being written.
         let cache = cache.read();
-        for word in cache.lists_below(writing.bound) {
+        for word in cache.lists() {
             let into = &tables[table_of(collation, &word.text)];
             for node in &word.nodes {
                 auxiliary::put_node(core, trx, into, &word.text, node)?;
@@ -74,7 +75,10 @@ fn write_lists(core: &Core, trx: &mut Trx, table: &Arc<Table>, writing: &Writing
         }
     }
     let config = auxiliary::common(core, table, "CONFIG")?;
-    auxiliary::set(core, trx, &config, auxiliary::SYNCED, writing.bound.0.to_string().as_bytes())
+    if writing.is_beyond {
+        auxiliary::set(core, trx, &config, auxiliary::COMPLETE, writing.synced.to_string().as_bytes())?;
+    }
+    auxiliary::set(core, trx, &config, auxiliary::SYNCED, writing.listed.to_string().as_bytes())
 }
 
 /// Writes what is cached of all tables: a folder is closed. Tables that cannot be written keep their words in their rows.

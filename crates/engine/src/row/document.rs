@@ -43,12 +43,10 @@ pub(super) fn insert(
         return Ok(key);
     }
     // Hidden numbers that are given are those of a copy of the table.
-    if !ids.hidden {
-        core.documents.check_number(trx, table, number, true)?;
-    }
+    let is_listed = !ids.hidden && core.documents.check_number(trx, table, number, true)?;
     let key = super::insert::insert(core, trx, table, row, how)?;
     // The greatest number may come again if its row is gone. As long as its words are somewhere, they are another text's.
-    if !ids.hidden && core.documents.is_used(table, number)? {
+    if is_listed || !ids.hidden && core.documents.is_used(table, number)? {
         return Err(Error::BadDocId(table.name.clone()));
     }
     documents::note(&core.documents, trx, undo_no, table, number, true);

@@ -86,7 +86,7 @@ enum Unread {
 
 /// What is true of all FULLTEXT indexes of a table.
 struct Common {
-    /// Documents from here on are in no list.
+    /// Documents from here on may be in no list.
     synced: u64,
     gone: BTreeSet<u64>,
     stopwords: WordList,
@@ -170,7 +170,10 @@ fn common(tables: &Tables<'_>, table: &DictTable, report: &mut Report) -> Result
         (_, "") => WordList::default_list(),
         (_, name) => stopwords(tables, name, report)?,
     };
-    Ok(Common { synced: setting("synced_doc_id").parse().unwrap_or(0), gone, stopwords })
+    let synced = setting("synced_doc_id").parse().unwrap_or(0);
+    // Without, all of them are in the lists.
+    let complete = setting("vaquita_complete_doc_id").parse().unwrap_or(u64::MAX);
+    Ok(Common { synced: complete.min(synced), gone, stopwords })
 }
 
 /// The words of a table of stopwords; InnoDB's own if it is none any more.
