@@ -29,7 +29,7 @@ impl Subject {
         let src = SpaceFile::open(&[ibd.to_path_buf()]).unwrap();
         let table = table_of(ibd);
         let frm = Some(fixture(&format!("{table}.frm"))).filter(|p| p.is_file());
-        let files = MetadataFiles { cfg: Some(ibd.with_extension("cfg")).filter(|p| p.is_file()), frm };
+        let files = MetadataFiles { cfg: Some(ibd.with_extension("cfg")).filter(|p| p.is_file()), frm, sql: None };
         let table = describe(&src, ibd, &files).unwrap();
         Subject {
             name: ibd.display().to_string(),
@@ -91,7 +91,7 @@ fn described_by_frm_alone() {
     for ibd in tablespaces() {
         let src = SpaceFile::open(std::slice::from_ref(&ibd)).unwrap();
         let frm = Some(fixture(&format!("{}.frm", table_of(&ibd))));
-        let table = describe(&src, &ibd, &MetadataFiles { cfg: None, frm }).unwrap();
+        let table = describe(&src, &ibd, &MetadataFiles { cfg: None, frm, sql: None }).unwrap();
         let tables = [Described::new(table.name, table.indexes)];
         let mut report = Report::new();
         let summary = check_space(&src, &tables, &|no| no == PageNo(0), &mut report, &mut Progress::hidden());
