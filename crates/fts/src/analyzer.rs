@@ -31,6 +31,10 @@ pub struct Word {
     pub has_wrong_size: bool,
 }
 
+/// Words of a document that are stopwords in one spelling and not in another: whether the first one decided for the index, by key.
+#[derive(Debug, Default)]
+pub(crate) struct FirstSpellings(HashMap<Box<[u8]>, bool>);
+
 /// How the texts of an index become words.
 pub struct Analyzer {
     collation: Collation,
@@ -133,19 +137,32 @@ impl Analyzer {
         columns: impl IntoIterator<Item = Option<&'a [u8]>>,
         mut each: impl FnMut(&[u8], u32),
     ) {
-        let mut first = HashMap::<Box<[u8]>, bool>::new();
-        self.each_word(columns, |word, at| {
-            if word.has_wrong_size {
-                return;
-            }
-            let is_indexed = match self.is_spelled_otherwise(&word.text) {
-                true => *first.entry(self.key(&word.text)).or_insert(word.is_indexed),
-                false => word.is_indexed,
-            };
-            if is_indexed {
-                each(&word.text, at);
+        let (mut first, mut folded) = (FirstSpellings::default(), Vec::new());
+        self.raw_words(columns, |raw, at| {
+            if self.is_indexed_here(raw, &mut first, &mut folded) {
+                each(&folded, at);
             }
         });
+    }
+
+    /// Whether a word of a document is indexed, and how it is spelled in the index, which `folded` is then. What is said of a spelling
+    /// does not change within the document.
+    pub(crate) fn is_indexed_here(
+        &self,
+        raw: &[u8],
+        first: &mut FirstSpellings,
+        folded: &mut Vec<u8>,
+    ) -> bool {
+        folded.clear();
+        self.collation.lower(raw, folded);
+        if self.has_wrong_size(folded) {
+            return false;
+        }
+        let is_indexed = !self.is_stopword(folded);
+        match self.is_spelled_otherwise(folded) {
+            true => *first.0.entry(self.key(folded)).or_insert(is_indexed),
+            false => is_indexed,
+        }
     }
 
     /// The same when an index is built of the rows of a table: every spelling is looked at for itself.
@@ -200,8 +217,13 @@ impl Analyzer {
     /// Bytes that are the same for all spellings of a word, and sort as the words do.
     pub fn key(&self, word: &[u8]) -> Box<[u8]> {
         let mut key = Vec::with_capacity(word.len() + 2);
-        self.collation.sort_key(word, &mut key);
+        self.push_key(word, &mut key);
         key.into()
+    }
+
+    /// The same, appended to `out`.
+    pub(crate) fn push_key(&self, word: &[u8], out: &mut Vec<u8>) {
+        self.collation.sort_key(word, out);
     }
 
     /// Whether a word starts with all characters of `prefix`.

@@ -16,6 +16,7 @@ use std::mem::size_of;
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
+use crate::document::DocumentWords;
 use crate::ilist::{Node, Nodes, Places};
 
 /// Words with their documents, in memory.
@@ -69,22 +70,19 @@ impl IndexCache {
         doc: DocId,
         columns: impl IntoIterator<Item = Option<&'a [u8]>>,
     ) {
-        if !self.begin(doc) {
-            return;
+        if !self.has(doc) {
+            self.add_words(&DocumentWords::new(analyzer, doc, columns));
         }
-        // By key: the spelling that comes first, and the places.
-        let mut found = BTreeMap::<Box<[u8]>, (Box<[u8]>, Vec<u32>)>::new();
-        analyzer.document(columns, |word, position| {
-            let positions =
-                &mut found.entry(analyzer.key(word)).or_insert_with(|| (word.into(), Vec::new())).1;
-            // A parser may find the same word twice in a place.
-            if positions.last().is_none_or(|&last| last < position) {
-                positions.push(position);
-            }
-        });
-        let turn = self.turn;
-        for (key, (text, positions)) in found {
-            self.put(key, &text, CachedPosting { doc, turn, positions: positions.into() });
+    }
+
+    /// The same of a document whose words are known.
+    pub fn add_words(&mut self, words: &DocumentWords) {
+        let doc = words.doc();
+        if self.begin(doc) {
+            let turn = self.turn;
+            words.each(|key, text, places| {
+                self.put(key, text, CachedPosting { doc, turn, positions: places.into() });
+            });
         }
     }
 
@@ -98,19 +96,14 @@ impl IndexCache {
         is_new
     }
 
-    fn put(&mut self, key: Box<[u8]>, text: &[u8], posting: CachedPosting) {
+    fn put(&mut self, key: &[u8], text: &[u8], posting: CachedPosting) {
         self.bytes += POSTING_BYTES + posting.positions.len() * size_of::<u32>();
-        let key_bytes = key.len();
-        let word = self.words.entry(key).or_insert_with(|| {
-            self.bytes += WORD_BYTES + key_bytes + text.len();
-            CachedWord { text: text.into(), postings: Vec::new() }
-        });
-        // Most come in the order of their numbers.
-        let at = match word.postings.last() {
-            Some(last) if last.doc > posting.doc => word.postings.partition_point(|p| p.doc < posting.doc),
-            _ => word.postings.len(),
-        };
-        word.postings.insert(at, posting);
+        if let Some(word) = self.words.get_mut(key) {
+            word.put(posting);
+            return;
+        }
+        self.bytes += WORD_BYTES + key.len() + text.len();
+        self.words.insert(key.into(), CachedWord { text: text.into(), postings: vec![posting] });
     }
 
     /// Adds the documents of another cache of the same index, in the order of their numbers; those that are here are left out.
@@ -125,7 +118,7 @@ impl IndexCache {
         for (key, word) in other.words {
             for posting in word.postings {
                 if let Some(&turn) = new.get(&posting.doc) {
-                    self.put(key.clone(), &word.text, CachedPosting { turn, ..posting });
+                    self.put(&key, &word.text, CachedPosting { turn, ..posting });
                 }
             }
         }
@@ -214,6 +207,15 @@ impl IndexCache {
 }
 
 impl CachedWord {
+    fn put(&mut self, posting: CachedPosting) {
+        // Most come in the order of their numbers.
+        let at = match self.postings.last() {
+            Some(last) if last.doc > posting.doc => self.postings.partition_point(|p| p.doc < posting.doc),
+            _ => self.postings.len(),
+        };
+        self.postings.insert(at, posting);
+    }
+
     fn each(&self, turn: u64, each: &mut impl FnMut(DocId, Places<'_>)) {
         for posting in self.postings.iter().filter(|posting| posting.turn <= turn) {
             each(posting.doc, Places::Plain(&posting.positions));

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | a text's words: what is a word, its case, its length, words not worth keeping | [`analyzer`], [`parser`], [`stopwords`] |
 //! | a word's documents as bytes, as they are in the files | [`varint`], [`ilist`] |
-//! | words of documents not yet in the files | [`cache`] |
+//! | words of a document, and of those not yet in the files | [`document`], [`cache`] |
 //! | words of documents whose index is built | [`sheaf`] |
 //! | which of six tables a word is in | [`partition`] |
 //! | queries: `+apple -(pear >fig)`, plain text, expansion | [`query`], [`search`] |
@@ -20,6 +20,7 @@
 pub mod analyzer;
 pub mod bm25;
 pub mod cache;
+pub mod document;
 pub mod ilist;
 pub mod parser;
 pub mod partition;

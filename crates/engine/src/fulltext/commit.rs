@@ -16,7 +16,7 @@ use std::sync::Arc;
 use vaquita_base::TableId;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
-use vaquita_fts::cache::IndexCache;
+use vaquita_fts::document::DocumentWords;
 use vaquita_txn::Trx;
 
 /// Bytes of words that are made before they go into the caches together.
@@ -91,7 +91,7 @@ fn hand_over(core: &Core, changes: &mut DocumentChanges, id: TableId, net: &NetC
             false
         })?;
         core.documents.note_number(id, doc);
-        if batch.bytes() >= BATCH_BYTES {
+        if batch.bytes >= BATCH_BYTES {
             batch.give(core, &table)?;
             if let Some(next) = net.came.get(at + 1) {
                 changes.raise_claim(id, *next);
@@ -104,34 +104,34 @@ fn hand_over(core: &Core, changes: &mut DocumentChanges, id: TableId, net: &NetC
 
 /// Words of some documents on their way to the caches.
 struct Batch {
-    indexes: Vec<(Arc<Analyzer>, Vec<usize>, IndexCache)>,
+    indexes: Vec<(Arc<Analyzer>, Vec<usize>, Vec<DocumentWords>)>,
+    bytes: usize,
 }
 
 impl Batch {
     fn new(core: &Core, table: &Arc<Table>) -> Result<Batch> {
         let indexes = core.documents.with(table, |loaded| {
             let of = loaded.indexes.iter().zip(&table.fulltext);
-            of.map(|(words, index)| (words.analyzer.clone(), index.columns.clone(), IndexCache::new()))
-                .collect()
+            of.map(|(words, index)| (words.analyzer.clone(), index.columns.clone(), Vec::new())).collect()
         })?;
-        Ok(Batch { indexes })
+        Ok(Batch { indexes, bytes: 0 })
     }
 
     fn add(&mut self, doc: DocId, texts: &Texts) {
         for (analyzer, columns, words) in &mut self.indexes {
-            words.add(analyzer, doc, columns.iter().map(|column| texts.of(*column)));
+            let columns = columns.iter().map(|column| texts.of(*column));
+            words.push(DocumentWords::new(analyzer, doc, columns));
+            self.bytes += words.last().map_or(0, DocumentWords::bytes);
         }
-    }
-
-    fn bytes(&self) -> usize {
-        self.indexes.iter().map(|(_, _, words)| words.bytes()).sum()
     }
 
     fn give(&mut self, core: &Core, table: &Arc<Table>) -> Result<()> {
         let batches: Vec<_> = self.indexes.iter_mut().map(|(_, _, words)| std::mem::take(words)).collect();
+        self.bytes = 0;
         core.documents.with(table, |loaded| {
             for (index, words) in loaded.indexes.iter().zip(batches) {
-                index.cache.write().absorb(words);
+                let mut cache = index.cache.write();
+                words.iter().for_each(|words| cache.add_words(words));
             }
         })
     }
