@@ -29,7 +29,8 @@ impl Subject {
         let src = SpaceFile::open(&[ibd.to_path_buf()]).unwrap();
         let table = table_of(ibd);
         let frm = Some(fixture(&format!("{table}.frm"))).filter(|p| p.is_file());
-        let files = MetadataFiles { cfg: Some(ibd.with_extension("cfg")).filter(|p| p.is_file()), frm, sql: None };
+        let files =
+            MetadataFiles { cfg: Some(ibd.with_extension("cfg")).filter(|p| p.is_file()), frm, sql: None };
         let table = describe(&src, ibd, &files).unwrap();
         Subject {
             name: ibd.display().to_string(),

@@ -3,6 +3,7 @@
 use crate::small::open;
 use crate::*;
 use std::path::Path;
+use vaquita_base::codec::get_u32;
 use vaquita_engine::table::ReferentialAction;
 use vaquita_engine::{Error, ForeignKeySpec, ImportFile};
 use vaquita_format::cfg::TableMeta;
@@ -163,7 +164,7 @@ fn rows_are_held_against_foreign_keys() {
 
 /// A stored INT as the number it is.
 fn int_of(stored: &[u8]) -> i32 {
-    (u32::from_be_bytes(stored.try_into().unwrap()) ^ 0x8000_0000) as i32
+    (get_u32(stored, 0) ^ 0x8000_0000) as i32
 }
 
 #[test]

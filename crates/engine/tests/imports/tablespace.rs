@@ -4,6 +4,7 @@ use crate::small::open;
 use crate::*;
 use std::path::Path;
 use vaquita_base::PageNo;
+use vaquita_base::codec::put_u32;
 use vaquita_engine::Error;
 use vaquita_format::cfg::TableMeta;
 use vaquita_format::checksum::{self, ChecksumAlgorithm};
@@ -338,7 +339,9 @@ fn pages_hang_together() {
     // A leaf goes for another one: pointed to twice, and not at all.
     let parent = root("PRIMARY").get() as usize;
     let lost = altered(&exported.file, parent, |page| {
-        let (from, to) = (chain[1].get().to_be_bytes(), chain[2].get().to_be_bytes());
+        let (mut from, mut to) = ([0; 4], [0; 4]);
+        put_u32(&mut from, 0, chain[1].get());
+        put_u32(&mut to, 0, chain[2].get());
         let found = page.windows(4).position(|bytes| bytes == from && bytes != to);
         let found = found.filter(|&at| at > 100).unwrap_or_else(|| {
             100 + page[100..].windows(4).position(|bytes| bytes == from).expect("a pointer to the page")
