@@ -1,6 +1,6 @@
 //! Rows that one thread makes and another one loads, when they come in the order of the tree.
 //!
-//! Entries go from one to the other some hundred at a time, packed; who makes them waits when a few batches are not loaded yet.
+//! Entries go from one to the other some hundred at a time, packed; who makes them waits when 4 MB are not loaded yet.
 
 use super::load::of_rows;
 use crate::core::Core;
@@ -15,8 +15,8 @@ use vaquita_format::tuple::{Tuple, TupleField};
 
 /// Bytes of a batch.
 const BATCH: usize = 64 << 10;
-/// Batches that may wait.
-const WAITING: usize = 4;
+/// Batches that may wait: more than are made while who loads them waits for pages to be written.
+const WAITING: usize = 64;
 
 /// Entries, and whether they are the last ones.
 type Batch = (Vec<u8>, bool);

@@ -420,21 +420,25 @@ impl Rebuild {
         let keeps_ids = self.from.clustered().def().is_generated();
         let gives_ids = loading.to.clustered().def().is_generated();
         let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default())?;
-        let mut values = Values::new(self.from.columns.len());
+        let n_columns = self.from.columns.len();
+        let mut long = Values::new(n_columns);
         let mut row_id = [0; 6];
         let mut documents = Documents::of(loading.to);
         let mut courtesy = Courtesy::default();
         while let Some(row) = cursor.next(core, &mut self.view)? {
-            for column in 0..self.from.columns.len() {
-                values.read(column, |buffer| row.read_column(column, buffer))?;
+            for column in (0..n_columns).filter(|&column| row.is_off_page(column)) {
+                long.read(column, |buffer| row.read_column(column, buffer))?;
             }
+            let field =
+                |column| if row.is_off_page(column) { long.field(column) } else { row.column(column) };
+            let values: SmallVec<[Field<'_>; 16]> = (0..n_columns).map(field).collect();
             match (keeps_ids, gives_ids) {
                 (_, false) => {}
                 (true, true) => row_id.copy_from_slice(row.entry_field(0).unwrap_or_default()),
                 (false, true) => put_u48(&mut row_id, 0, loading.core.next_row_id()?),
             }
             let documents = &mut documents;
-            convert.convert(&values.fields(), &mut |new| match documents {
+            convert.convert(&values, &mut |new| match documents {
                 None => loading.take(&Given { values: new, row_id: &row_id }),
                 Some(documents) => {
                     let number = documents.next();
@@ -742,8 +746,12 @@ impl Values {
         Ok(())
     }
 
+    fn field(&self, column: usize) -> Field<'_> {
+        self.there[column].then_some(&self.buffers[column][..])
+    }
+
     fn fields(&self) -> SmallVec<[Field<'_>; 16]> {
-        self.buffers.iter().zip(&self.there).map(|(bytes, &there)| there.then_some(&bytes[..])).collect()
+        (0..self.buffers.len()).map(|column| self.field(column)).collect()
     }
 }
 
