@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::process::{Failure, cargo, output_of, step, target_folder};
+use crate::process::{Failure, cargo, cargo_once, output_of, step, target_folder};
 
 /// Coverage of edges with counters, and traces of comparisons so that magic numbers are found.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -22,6 +22,13 @@ const MEMORY_MIB_MAX: u32 = 2048;
 /// Found within a tenth of a second when all is well.
 const CANARY_SECONDS: u32 = 60;
 
+/// How long each target runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    Seconds,
+    Long,
+}
+
 /// The two builds of the fuzzing binary.
 pub(crate) struct Fuzzer {
     instrumented: PathBuf,
@@ -30,17 +37,18 @@ pub(crate) struct Fuzzer {
 }
 
 impl Fuzzer {
-    /// Builds both.
-    pub(crate) fn build() -> Result<Fuzzer, Failure> {
+    /// Builds both. For runs of seconds the optimizer does little: it would take longer than all of them.
+    pub(crate) fn build(runs: Runs) -> Result<Fuzzer, Failure> {
         let target = target_folder();
-        step("build the fuzz targets", cargo().args(["build", "--quiet", "--locked", "-p", "vaquita-fuzz"]))?;
-        step(
-            "build the fuzz targets with coverage",
-            cargo()
-                .env("RUSTFLAGS", RUSTFLAGS)
-                .args(["build", "--quiet", "--locked", "-p", "vaquita-fuzz"])
-                .args(["--profile", "fuzz", "--target", TRIPLE]),
-        )?;
+        let build = ["build", "--quiet", "--locked", "-p", "vaquita-fuzz", "--profile"];
+        // The tests have built most of it.
+        step("build the fuzz targets", cargo_once().args(build).arg("test"))?;
+        let mut instrumented = cargo();
+        instrumented.env("RUSTFLAGS", RUSTFLAGS).args(build).args(["fuzz", "--target", TRIPLE]);
+        if runs == Runs::Seconds {
+            instrumented.env("CARGO_PROFILE_FUZZ_OPT_LEVEL", "1");
+        }
+        step("build the fuzz targets with coverage", &mut instrumented)?;
         Ok(Fuzzer {
             instrumented: target.join(TRIPLE).join("fuzz/vaquita-fuzz"),
             plain: target.join("debug/vaquita-fuzz"),
@@ -129,7 +137,7 @@ fn make_folder(folder: &Path) -> Result<(), Failure> {
 /// `cargo xtask fuzz TARGET SECONDS`.
 pub(crate) fn one(target: &str, seconds: &str) -> Result<(), Failure> {
     let seconds = seconds.parse().map_err(|_| Failure(format!("{seconds} is no number of seconds")))?;
-    let fuzzer = Fuzzer::build()?;
+    let fuzzer = Fuzzer::build(Runs::Long)?;
     match target {
         "canary" => fuzzer.canary(),
         "all" => fuzzer.run_all(seconds),
@@ -140,7 +148,7 @@ pub(crate) fn one(target: &str, seconds: &str) -> Result<(), Failure> {
 
 /// The short run of the test command: the canary, then three seconds for each target.
 pub(crate) fn smoke() -> Result<(), Failure> {
-    let fuzzer = Fuzzer::build()?;
+    let fuzzer = Fuzzer::build(Runs::Seconds)?;
     fuzzer.canary()?;
     fuzzer.run_all(3)
 }

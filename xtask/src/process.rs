@@ -20,6 +20,15 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// Cargo that keeps nothing of the compiler's for a next build, which is 6 GB, unless `CARGO_INCREMENTAL` asks for it.
+pub(crate) fn cargo_once() -> Command {
+    let mut command = cargo();
+    if std::env::var_os("CARGO_INCREMENTAL").is_none() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
+    command
+}
+
 /// Where cargo builds.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)

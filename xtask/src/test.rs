@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::process::{Failure, cargo, repository, step};
+use crate::process::{Failure, cargo, cargo_once, repository, step};
 use crate::{fuzz, peers_install, tidy};
 
 /// How much of it.
@@ -69,15 +69,6 @@ fn lints_once() -> Result<(), Failure> {
 
 fn lints_by(mut cargo: Command) -> Result<(), Failure> {
     step("lints", cargo.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
-}
-
-/// Cargo that keeps nothing of the compiler's for a next build, which is 6 GB, unless `CARGO_INCREMENTAL` asks for it.
-fn cargo_once() -> Command {
-    let mut command = cargo();
-    if std::env::var_os("CARGO_INCREMENTAL").is_none() {
-        command.env("CARGO_INCREMENTAL", "0");
-    }
-    command
 }
 
 fn unit_tests() -> Result<(), Failure> {

@@ -7,7 +7,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use crate::fuzz::{Fuzzer, TRIPLE};
+use crate::fuzz::{Fuzzer, Runs, TRIPLE};
 use crate::process::{Failure, cargo, step, target_folder};
 
 const FUZZ_SECONDS_EACH: u32 = 30;
@@ -127,7 +127,7 @@ pub(crate) fn siege(seconds: u32) -> Result<(), Failure> {
 }
 
 fn fuzz(seconds: u32) -> Result<(), Failure> {
-    let fuzzer = Fuzzer::build()?;
+    let fuzzer = Fuzzer::build(Runs::Long)?;
     fuzzer.canary()?;
     fuzzer.run_all(seconds)
 }
