@@ -335,3 +335,35 @@ fn the_statement() {
     drop(c);
     db.close().unwrap();
 }
+
+/// The description that is written of a table tells the next value of AUTO_INCREMENT, though nobody has asked for one since the start.
+#[test]
+fn the_next_number_comes_along() {
+    let scratch = Scratch::new("import-numbers");
+    let open =
+        || vaquita::OpenOptions::new().set("secure_file_priv", "").open(scratch.0.join("data")).unwrap();
+    let db = open();
+    let mut c = db.connect().unwrap();
+    c.execute("create database a; use a; create table t (id int auto_increment primary key, v int)", ())
+        .unwrap();
+    c.execute("insert into t (v) values (1), (2), (3)", ()).unwrap();
+    c.execute("create table none (id int auto_increment primary key, v int)", ()).unwrap();
+    drop(c);
+    db.close().unwrap();
+    let db = open();
+    let mut c = db.connect().unwrap();
+    c.execute("use a; flush tables t, none for export", ()).unwrap();
+    for name in ["t.ibd", "t.cfg", "none.ibd", "none.cfg"] {
+        std::fs::copy(scratch.0.join("data/a").join(name), scratch.0.join(name)).unwrap();
+    }
+    c.execute("unlock tables; create database b; use b", ()).unwrap();
+    let dir = scratch.0.display();
+    c.execute(&format!("import table from '{dir}/t.ibd', '{dir}/none.ibd'"), ()).unwrap();
+    for (table, next) in [("t", 4), ("none", 1)] {
+        c.execute(&format!("insert into {table} (v) values (9)"), ()).unwrap();
+        let given: u64 = c.query("select last_insert_id()", ()).unwrap().single().unwrap();
+        assert_eq!(given, next, "{table}");
+    }
+    drop(c);
+    db.close().unwrap();
+}

@@ -24,6 +24,17 @@ pub(super) fn next_of_rows(core: &Core, table: &Table) -> Result<u64> {
     }
 }
 
+/// The value that the next row would get; `None` without such a column.
+pub(super) fn next(core: &Core, table: &Table) -> Result<Option<u64>> {
+    let Some(column) = column_of(table).filter(|_| !table.discarded) else { return Ok(None) };
+    let mut next = table.auto_inc.next.lock();
+    if next.is_none() {
+        let from = greatest(core, table, column)?.saturating_add(1);
+        *next = Some(from.max(table.auto_inc.hint).max(1));
+    }
+    Ok(*next)
+}
+
 /// The greatest value in the table, from the last record of the index that begins with the column, or the first if that is
 /// descending. It may belong to a transaction that is still open: its value is taken all the same.
 fn greatest(core: &Core, table: &Table, column: usize) -> Result<u64> {
@@ -126,13 +137,7 @@ impl Statement<'_> {
     /// # Errors
     /// Errors of reading the index at first use.
     pub fn next_auto_inc(&mut self, table: &Arc<Table>) -> Result<Option<u64>> {
-        let Some(column) = column_of(table).filter(|_| !table.discarded) else { return Ok(None) };
-        let mut next = table.auto_inc.next.lock();
-        if next.is_none() {
-            let from = greatest(&self.session.core, table, column)?.saturating_add(1);
-            *next = Some(from.max(table.auto_inc.hint).max(1));
-        }
-        Ok(*next)
+        next(&self.session.core, table)
     }
 
     /// Sets the next value (ALTER TABLE ... AUTO_INCREMENT); never below what the table holds.

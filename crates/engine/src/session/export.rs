@@ -1,6 +1,6 @@
 //! Tables whose files may be copied until their locks go.
 
-use super::Session;
+use super::{Session, auto_inc};
 use crate::error::Result;
 use crate::export::{Export, check_exportable};
 use crate::row;
@@ -26,6 +26,8 @@ impl Session {
         let mut export = Export::begin(core.clone());
         core.storage.flush_everything()?;
         for table in tables.iter().filter(|table| table.space != SpaceId::SYSTEM) {
+            // The description has it, whether anybody has asked for a value or not.
+            auto_inc::next(&core, table)?;
             export.describe(table, host)?;
         }
         self.export = Some(export);
