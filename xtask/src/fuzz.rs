@@ -40,11 +40,14 @@ impl Fuzzer {
     /// Builds both. For runs of seconds the optimizer does little: it would take longer than all of them.
     pub(crate) fn build(runs: Runs) -> Result<Fuzzer, Failure> {
         let target = target_folder();
-        let build = ["build", "--quiet", "--locked", "-p", "vaquita-fuzz", "--profile"];
-        // The tests have built most of it.
-        step("build the fuzz targets", cargo_once().args(build).arg("test"))?;
+        // The binary of its test, which is there where all tests were run.
+        let of_tests = ["test", "--workspace", "--no-run", "--test", "mutated_seeds", "--quiet", "--locked"];
+        step("build the fuzz targets", cargo_once().args(of_tests))?;
         let mut instrumented = cargo();
-        instrumented.env("RUSTFLAGS", RUSTFLAGS).args(build).args(["fuzz", "--target", TRIPLE]);
+        instrumented
+            .env("RUSTFLAGS", RUSTFLAGS)
+            .args(["build", "--quiet", "--locked", "-p", "vaquita-fuzz"])
+            .args(["--profile", "fuzz", "--target", TRIPLE]);
         if runs == Runs::Seconds {
             instrumented.env("CARGO_PROFILE_FUZZ_OPT_LEVEL", "1");
         }
