@@ -130,3 +130,26 @@ fn exported(format: RowFormat) -> Exported {
         rows,
     }
 }
+
+/// The folder as it may be found after the power went off at operation `cut`: what was not synced may have come to the disk or not, and in
+/// the last case recovery was cut off, too. `settle` sees to it that the table is there; it has these rows then, and goes on as any other.
+fn after_cut(
+    disk: &SimDisk,
+    (what, cut): (&str, u64),
+    whole: &[Row],
+    mut settle: impl FnMut(&Engine, &SimDisk),
+) {
+    for outcome in 0..3 {
+        let mut disk = disk.restart();
+        if outcome == 2 {
+            disk.arm_cut(disk.ops() + 1 + cut % 13);
+            drop(open(&disk));
+            disk = disk.restart();
+        }
+        let engine = open(&disk).unwrap_or_else(|e| panic!("{what}, cut {cut}: {e}"));
+        settle(&engine, &disk);
+        assert!(rows(&engine) == whole, "{what}, cut {cut}: other rows");
+        insert(&mut engine.session(), 600..605);
+        assert_eq!(rows(&engine).len(), whole.len() + 5, "{what}, cut {cut}");
+    }
+}

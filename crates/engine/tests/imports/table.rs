@@ -78,30 +78,17 @@ fn a_table_is_whole_or_not_there() {
                 break;
             }
             drop(engine);
-            for outcome in 0..3 {
-                let mut disk = disk.restart();
-                if outcome == 2 {
-                    disk.arm_cut(disk.ops() + 1 + cut % 13);
-                    drop(open(&disk));
-                    disk = disk.restart();
-                }
-                let engine = open(&disk).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+            let what = format!("{format:?}");
+            after_cut(&disk, (&what, cut), &exported.rows, |engine, disk| {
                 assert!(disk.contents(SOURCE.as_ref()).unwrap() == exported.file, "the user's file changed");
-                if is_there(&engine) {
+                if is_there(engine) {
                     all += 1;
                 } else {
                     none += 1;
-                    assert_eq!(
-                        files_of_table(&disk),
-                        Vec::<std::path::PathBuf>::new(),
-                        "{format:?}, cut {cut}"
-                    );
-                    import(&engine, &spec).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+                    assert_eq!(files_of_table(disk), Vec::<std::path::PathBuf>::new(), "{what}, cut {cut}");
+                    import(engine, &spec).unwrap_or_else(|e| panic!("{what}, cut {cut}: {e}"));
                 }
-                assert!(rows(&engine) == exported.rows, "{format:?}, cut {cut}: other rows");
-                insert(&mut engine.session(), 600..605);
-                assert_eq!(rows(&engine).len(), exported.rows.len() + 5);
-            }
+            });
         }
         assert!(none > 20 && all > 0, "{format:?}: {none} outcomes without the table, {all} with it");
     }

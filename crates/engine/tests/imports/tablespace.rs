@@ -85,24 +85,17 @@ fn a_table_is_discarded_or_whole() {
                 break;
             }
             drop(engine);
-            for outcome in 0..3 {
-                let mut disk = disk.restart();
-                if outcome == 2 {
-                    disk.arm_cut(disk.ops() + 1 + cut % 13);
-                    drop(open(&disk));
-                    disk = disk.restart();
-                }
-                let engine = open(&disk).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
-                check_files(&disk);
-                if is_discarded(&engine) {
+            let what = format!("{format:?}");
+            after_cut(&disk, (&what, cut), &exported.rows, |engine, disk| {
+                check_files(disk);
+                if is_discarded(engine) {
                     old += 1;
-                    engine.session().import_tablespace(TABLE).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+                    engine
+                        .session()
+                        .import_tablespace(TABLE)
+                        .unwrap_or_else(|e| panic!("{what}, cut {cut}: {e}"));
                 }
-                assert!(rows(&engine) == exported.rows, "{format:?}, cut {cut}: other rows");
-                // The table goes on as any other.
-                insert(&mut engine.session(), 600..605);
-                assert_eq!(rows(&engine).len(), exported.rows.len() + 5);
-            }
+            });
         }
         assert!(old > 20, "{format:?}: {old} outcomes are discarded");
     }
@@ -211,17 +204,7 @@ fn what_is_no_file_of_the_table_changes_nothing() {
     swapped[3 * page..5 * page].rotate_left(page);
     damaged.push(("pages that changed places".into(), swapped));
     for (what, file) in damaged {
-        let disk = whole.fork(4);
-        disk.put_file(FILE.as_ref(), &file);
-        let engine = open(&disk).unwrap_or_else(|e| panic!("{what}: {e}"));
-        let refused = engine.session().import_tablespace(TABLE);
-        assert!(matches!(refused, Err(Error::BadImport { .. })), "{what}: {refused:?}");
-        assert!(is_discarded(&engine), "{what}");
-        assert_eq!(disk.contents(FILE.as_ref()).unwrap(), file, "{what}");
-        check_files(&disk);
-        disk.put_file(FILE.as_ref(), &exported.file);
-        engine.session().import_tablespace(TABLE).unwrap();
-        assert!(rows(&engine) == exported.rows, "{what}: other rows");
+        refused(&whole, &exported, &what, &file);
     }
     // A description of something else.
     let meta = TableMeta::parse(&exported.description).unwrap();
@@ -357,17 +340,23 @@ fn pages_hang_together() {
     });
     cases.push(("an entry of no row", other, "the entries of index k are not those that the rows give"));
     for (what, file, says) in cases {
-        let disk = whole.fork(11);
-        disk.put_file(FILE.as_ref(), &file);
-        let engine = open(&disk).unwrap();
-        let refused = engine.session().import_tablespace(TABLE);
-        let Err(Error::BadImport { detail, .. }) = &refused else { panic!("{what}: {refused:?}") };
+        let detail = refused(&whole, &exported, what, &file);
         assert!(detail.contains(says), "{what}: {detail}");
-        assert!(is_discarded(&engine), "{what}");
-        assert_eq!(disk.contents(FILE.as_ref()).unwrap(), file, "{what}");
-        check_files(&disk);
-        disk.put_file(FILE.as_ref(), &exported.file);
-        engine.session().import_tablespace(TABLE).unwrap();
-        assert!(rows(&engine) == exported.rows, "{what}: other rows");
     }
+}
+
+/// Why a file is not taken. It stays as it is, nothing has changed, and the right one is taken afterwards.
+fn refused(whole: &SimDisk, exported: &Exported, what: &str, file: &[u8]) -> String {
+    let disk = whole.fork(4);
+    disk.put_file(FILE.as_ref(), file);
+    let engine = open(&disk).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let refused = engine.session().import_tablespace(TABLE);
+    let Err(Error::BadImport { detail, .. }) = refused else { panic!("{what}: {refused:?}") };
+    assert!(is_discarded(&engine), "{what}");
+    assert_eq!(disk.contents(FILE.as_ref()).unwrap(), file, "{what}");
+    check_files(&disk);
+    disk.put_file(FILE.as_ref(), &exported.file);
+    engine.session().import_tablespace(TABLE).unwrap();
+    assert!(rows(&engine) == exported.rows, "{what}: other rows");
+    detail
 }
