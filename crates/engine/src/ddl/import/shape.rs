@@ -138,7 +138,10 @@ impl Shape {
     }
 }
 
-/// The first page of a level whose next one does not name it.
+/// A page beside another one, how that leads to it, where it leads back to, and how.
+type Side = (PageNo, &'static str, fn(&[u8]) -> PageNo, &'static str);
+
+/// The first page of a level that the page beside it does not name.
 fn broken_link(source: &Source, accepted: ChecksumAlgorithm, tree: &Taken, level: u16) -> Option<String> {
     let of_level = |page: &[u8]| {
         fil::page_type(page) == Some(fil::PageType::Index)
@@ -148,23 +151,15 @@ fn broken_link(source: &Source, accepted: ChecksumAlgorithm, tree: &Taken, level
     for no in (0..source.n_pages).map(PageNo) {
         let Some(page) = source.page(no, accepted).filter(|page| of_level(page)) else { continue };
         let (prev, next) = (fil::prev(&page), fil::next(&page));
-        let other = |at: PageNo| source.page(at, accepted).filter(|page| of_level(page));
-        if !next.is_null() {
-            match other(next) {
-                None => return Some(format!("page {no} is followed by page {next}, which is none of it")),
-                Some(found) if fil::prev(&found) != no => {
-                    let says = fil::prev(&found);
-                    return Some(format!("page {no} is followed by page {next}, which follows page {says}"));
-                }
-                Some(_) => {}
-            }
-        }
-        if !prev.is_null() {
-            match other(prev) {
-                None => return Some(format!("page {no} follows page {prev}, which is none of it")),
-                Some(found) if fil::next(&found) != no => {
-                    let says = fil::next(&found);
-                    return Some(format!("page {no} follows page {prev}, which is followed by page {says}"));
+        let sides: [Side; 2] = [
+            (next, "is followed by", fil::prev, "which follows"),
+            (prev, "follows", fil::next, "which is followed by"),
+        ];
+        for (other, leads, back, says) in sides.into_iter().filter(|side| !side.0.is_null()) {
+            match source.page(other, accepted).filter(|page| of_level(page)).map(|page| back(&page)) {
+                None => return Some(format!("page {no} {leads} page {other}, which is none of it")),
+                Some(found) if found != no => {
+                    return Some(format!("page {no} {leads} page {other}, {says} page {found}"));
                 }
                 Some(_) => {}
             }
