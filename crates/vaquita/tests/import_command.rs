@@ -328,6 +328,11 @@ fn the_statement() {
     assert_eq!(mode, "ANSI_QUOTES,NO_BACKSLASH_ESCAPES");
     let err = c.execute(&format!("import table from '{from}/nix.ibd'"), ()).unwrap_err();
     assert_eq!(err.code, 1815, "{err}");
+    let other = scratch.put("other.txt", b"nobody:x:65534\n");
+    let err = c
+        .execute(&format!("import table from '{from}/child.ibd' using '{}'", other.display()), ())
+        .unwrap_err();
+    assert!(err.code == 1064 && err.message.starts_with(&format!("{}: ", other.display())), "{err}");
     // A table that is locked must be locked by its name.
     c.execute("lock tables parent read", ()).unwrap();
     assert_eq!(c.execute(&format!("import table from '{from}/child.ibd'"), ()).unwrap_err().code, 1100);

@@ -67,7 +67,11 @@ impl Connection {
             Some(name) => {
                 let path = server_file(&self.state.vars.file_name(name), &self.db, &self.state.database)?;
                 let text = std::fs::read(&path).map_err(|e| cannot_read(&path, e))?;
-                Some((path, create_tables_of(&text)?))
+                let all = create_tables_of(&text).map_err(|e| SqlError {
+                    message: format!("{}: {}", path.display(), e.message).into(),
+                    ..e
+                })?;
+                Some((path, all))
             }
             None => None,
         };
