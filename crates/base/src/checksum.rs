@@ -2,10 +2,42 @@
 
 /// InnoDB's fold of a byte string, low 32 bits (`innodb` page checksums, checkpoint fields of the redo log).
 pub fn fold(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |f, &b| fold_pair(f, u32::from(b)))
+}
+
+/// Strings that [`fold_lanes`] takes.
+pub const FOLD_LANES: usize = 16;
+
+/// [`fold`] of strings of one length, side by side. A fold waits for its own last step at every byte: sixteen that do not know of each
+/// other take the time of three, in vectors.
+///
+/// # Panics
+/// If their lengths differ.
+pub fn fold_lanes(strings: [&[u8]; FOLD_LANES]) -> [u32; FOLD_LANES] {
+    const WORD: usize = 4;
+    let len = strings[0].len();
+    assert!(strings.iter().all(|s| s.len() == len), "strings of one length are folded together");
+    let whole = len - len % WORD;
+    let mut folds = [0; FOLD_LANES];
+    for at in (0..whole).step_by(WORD) {
+        let word = |i: usize| u32::from_le_bytes(strings[i][at..at + WORD].try_into().expect("four bytes"));
+        let mut words: [u32; FOLD_LANES] = std::array::from_fn(word);
+        for _ in 0..WORD {
+            for (f, word) in folds.iter_mut().zip(&mut words) {
+                *f = fold_pair(*f, *word & 0xFF);
+                *word >>= 8;
+            }
+        }
+    }
+    let rest = |i: usize| strings[i][whole..].iter().fold(folds[i], |f, &b| fold_pair(f, u32::from(b)));
+    std::array::from_fn(rest)
+}
+
+#[inline(always)]
+fn fold_pair(f: u32, n: u32) -> u32 {
     const MASK_1: u32 = 1_653_893_711;
     const MASK_2: u32 = 1_463_735_687;
-    let pair = |f: u32, n: u32| ((((f ^ n ^ MASK_1) << 8).wrapping_add(f)) ^ MASK_2).wrapping_add(n);
-    bytes.iter().fold(0, |f, &b| pair(f, u32::from(b)))
+    (((f ^ n ^ MASK_1) << 8).wrapping_add(f) ^ MASK_2).wrapping_add(n)
 }
 
 /// CRC-32C (Castagnoli), by the processor where it can.
@@ -51,6 +83,15 @@ mod tests {
         assert_eq!(crc32c(b"123456789"), 0xE306_9283);
         assert_eq!(adler32(1, b"Wikipedia"), 0x11E6_0398);
         assert_eq!(adler32(1, &[]), 1);
+    }
+
+    #[test]
+    fn folds_side_by_side_are_those_of_each() {
+        let bytes: Vec<u8> = (0..40_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 21) as u8).collect();
+        for len in [0, 1, 3, 4, 5, 22, 1_000, 16_338] {
+            let strings: [&[u8]; FOLD_LANES] = std::array::from_fn(|i| &bytes[i * 1_471..][..len]);
+            assert_eq!(fold_lanes(strings), strings.map(fold), "{len} bytes");
+        }
     }
 
     #[test]

@@ -72,9 +72,7 @@ impl PageCopies {
     pub(crate) fn stamp(&mut self, algorithm: ChecksumAlgorithm) {
         let size = PageSize::new(self.page_len).expect("frames have a page size");
         let used = self.ids.len() * self.page_len;
-        for page in self.bytes[..used].chunks_exact_mut(self.page_len) {
-            checksum::stamp(page, size, algorithm);
-        }
+        checksum::stamp_all(&mut self.bytes[..used], size, algorithm);
     }
 }
 

@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_base::codec::{get_u48, put_u32, put_u48, put_u56, put_u64};
 use vaquita_base::{IndexId, Lsn, PageNo, SpaceId, TrxId};
-use vaquita_format::checksum::{self, ChecksumAlgorithm, PageState};
+use vaquita_format::checksum::{ChecksumAlgorithm, PageState};
 use vaquita_format::fil::{self, PageType};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::fsp::{self, Xdes, header as space_header};
@@ -114,12 +114,10 @@ impl<'p> Pass<'p> {
         Ok(self.found)
     }
 
-    /// Converts a page, ready to be written. The error says what is wrong with it.
-    pub(super) fn page(&mut self, no: PageNo, page: &mut [u8]) -> Result<(), String> {
-        match checksum::verify(page, self.size, self.checksum) {
-            Ok(PageState::Fresh) => return self.fresh(no),
-            Ok(PageState::Valid) => {}
-            Err(e) => return Err(e.to_string()),
+    /// Converts a page of which its checksum told that; it has to be stamped anew. The error says what is wrong with it.
+    pub(super) fn page(&mut self, no: PageNo, page: &mut [u8], state: PageState) -> Result<(), String> {
+        if state == PageState::Fresh {
+            return self.fresh(no);
         }
         if fsp::is_descriptor_page(self.size, no) {
             self.descriptors.clear();
@@ -139,7 +137,6 @@ impl<'p> Pass<'p> {
         fil::set_page_no(page, no);
         fil::set_space_id(page, self.numbers.space);
         fil::set_both_lsn(page, self.size, self.numbers.lsn);
-        checksum::stamp(page, self.size, self.checksum);
         Ok(())
     }
 

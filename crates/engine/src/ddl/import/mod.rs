@@ -4,7 +4,7 @@
 //! |---|---|
 //! | whether the file is of the table | `schema` |
 //! | the file as the user put it there | `file` |
-//! | its pages become pages of this folder | `convert` |
+//! | its pages become pages of this folder | `convert`; `copy` |
 //! | whether its pages, and its entries and rows, belong together | `shape`, `entries`, `sums` |
 //! | a table is made of a file, instead of one that is there getting it | `create` |
 //!
@@ -20,6 +20,7 @@
 //! table has its tablespace, with all rows. See [`Entry::TakeIn`](super::log::Entry::TakeIn).
 
 mod convert;
+mod copy;
 mod create;
 mod entries;
 mod file;
@@ -45,6 +46,7 @@ use crate::row::{clustered, versions};
 use crate::table::Table;
 use crate::waits::check_interrupt;
 use convert::{Found, Numbers, Pass, Taken, key_of};
+use copy::{Failure, copy};
 use file::Source;
 use smallvec::SmallVec;
 use std::path::Path;
@@ -60,9 +62,6 @@ use vaquita_format::tuple::TupleField;
 use vaquita_io::{FileSystem, OpenMode, OpenOptions};
 use vaquita_storage::Storage;
 use vaquita_txn::TrxShared;
-
-/// Bytes that are read at once.
-const CHUNK: usize = 1 << 20;
 
 /// How a tablespace was imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -272,15 +271,6 @@ fn find_trees(
     Ok(defs.into_iter().zip(&roots).map(taken).collect())
 }
 
-/// What ends a conversion.
-enum Failure {
-    /// The page is not what it should be.
-    Page(PageNo, String),
-    /// All pages are, and do not belong together.
-    Whole(String),
-    Other(Error),
-}
-
 fn refused(e: Failure, table: &str) -> Error {
     match e {
         Failure::Page(no, detail) => Error::BadImport {
@@ -306,22 +296,9 @@ fn convert(
     let fs = core.storage.fs();
     let size = core.storage.options().page_size;
     let file = fs.open(to, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-    let mut pass = Pass::new(size, core.storage.settings().checksum_algorithm, numbers, trees, table);
-    let mut buffer = vec![0; CHUNK.max(size.physical())];
-    let mut no = PageNo(0);
-    while no.get() < source.n_pages {
-        check_interrupt(watched).map_err(Failure::Other)?;
-        let pages = (source.n_pages - no.get()).min((buffer.len() / size.physical()) as u32);
-        let chunk = &mut buffer[..pages as usize * size.physical()];
-        source.read(no, chunk).map_err(io)?;
-        for (at, page) in chunk.chunks_exact_mut(size.physical()).enumerate() {
-            let no = PageNo(no.get() + at as u32);
-            pass.page(no, page).map_err(|e| Failure::Page(no, e))?;
-        }
-        file.write_at(chunk, u64::from(no.get()) * size.physical() as u64).map_err(io)?;
-        no = PageNo(no.get() + pages);
-    }
-    let found = pass.end(source).map_err(Failure::Whole)?;
+    let algorithm = core.storage.settings().checksum_algorithm;
+    let pass = Pass::new(size, algorithm, numbers, trees, table);
+    let found = copy(source, &*file, pass, (size, algorithm), watched)?;
     file.sync().map_err(io)?;
     fs.sync_dir(to.parent().unwrap_or(to)).map_err(io)?;
     Ok(found)
