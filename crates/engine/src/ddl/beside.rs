@@ -48,7 +48,7 @@ impl Beside {
         let mut begun = Self { build, held: None };
         let keys = alteration.planned_keys;
         if checks && !keys.is_empty() {
-            match Held::begin(core, trx, table, keys, begun.build.as_mut()) {
+            match Held::begin(core, trx, table, (keys, alteration.words), begun.build.as_mut()) {
                 Ok(held) => begun.held = Some(held),
                 Err(e) => {
                     begun.give_up(core);

@@ -168,6 +168,11 @@ impl<'a> Change<'a> {
         auxiliary::set(self.core, self.trx, config, key, value.as_bytes())
     }
 
+    /// Puts documents into their table of deleted ones, as part of this change.
+    pub(super) fn put_deleted(&mut self, deleted: &Arc<Table>, gone: &[u64]) -> Result<()> {
+        gone.iter().try_for_each(|doc| auxiliary::put_document(self.core, self.trx, deleted, *doc))
+    }
+
     /// Says what is superfluous after the commit.
     pub(super) fn leaves(&mut self, entry: &Entry) -> Result<()> {
         let id = log::add(self.core, self.trx, entry)?;

@@ -14,6 +14,7 @@ use crate::dict::load::TableRow;
 use crate::dict::{ids, rows};
 use crate::documents::StopwordChoice;
 use crate::error::Result;
+use crate::fulltext::auxiliary::DELETED;
 use crate::row::entry::Given;
 use crate::row::private::{self, Stamp};
 use crate::table::{Field, Table};
@@ -78,6 +79,28 @@ pub(super) fn fill_config(
     Ok(())
 }
 
+/// Puts documents into the table of deleted ones that was made.
+pub(super) fn fill_deleted(core: &Core, made: &TableParts, gone: &[u64]) -> Result<()> {
+    let deleted = made.clone().open(&core.storage, core.dict.observer())?;
+    put_deleted(core, &deleted, gone)
+}
+
+/// Says that documents of a table that nobody else knows are gone.
+pub(super) fn delete_documents(core: &Core, table: &Table, gone: &[u64]) -> Result<()> {
+    let deleted = core.table(&tables::common_name(&table.name, table.id, DELETED))?;
+    put_deleted(core, &deleted, gone)
+}
+
+fn put_deleted(core: &Core, deleted: &Table, gone: &[u64]) -> Result<()> {
+    let stamp = Stamp::of(TrxId(0));
+    for doc in gone {
+        let stored = tables::doc_id_key(*doc);
+        let values: [Field<'_>; 1] = [Some(&stored)];
+        private::insert(core, deleted, &Given { values: &values, row_id: &[] }, &stamp)?;
+    }
+    Ok(())
+}
+
 /// The tables that were made are known with the change.
 pub(super) fn insert(change: &mut Change<'_>, made: &[TableParts]) -> Result<()> {
     made.iter().try_for_each(|parts| definition::insert_plain(change, parts))
@@ -134,7 +157,12 @@ pub(super) fn names(core: &Core, row: &TableRow) -> Result<Vec<String>> {
 
 /// The table of settings of a table that has one, opened for a change of it.
 pub(super) fn open_config(core: &Core, table: &TableParts) -> Result<Option<Arc<Table>>> {
-    let name = tables::common_name(&table.name, table.id, CONFIG);
+    open_common(core, table, CONFIG)
+}
+
+/// One of the common tables of a table that has them, opened for a change of it.
+pub(super) fn open_common(core: &Core, table: &TableParts, which: &str) -> Result<Option<Arc<Table>>> {
+    let name = tables::common_name(&table.name, table.id, which);
     let Some(row) = core.dict.table_row(&core.storage, &name)? else { return Ok(None) };
     core.dict.open_space(&core.storage, &row)?;
     let parts = core.dict.read_parts(&core.storage, &row)?;

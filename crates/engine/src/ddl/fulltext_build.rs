@@ -1,14 +1,16 @@
-//! Building FULLTEXT indexes of a table with rows, which others may read meanwhile but not change.
+//! Building FULLTEXT indexes of a table with rows, which others may use meanwhile: change, too, if its documents have hidden numbers.
 //!
-//! | step | others may read the table | |
+//! | step | others may use the table | |
 //! |---|---|---|
-//! | [`begin`] | no | the tables of the indexes are made, empty; a read view is opened |
+//! | [`begin`] | no | the tables of the indexes are made, empty; the table's object gets a log of documents that go from now on, and gives those whose texts change other numbers; a read view is opened |
 //! | [`FullTextBuild::fill`]: scan | yes | the rows of the view are divided into words by several threads; the lists of some documents' words grow in memory, then each is an entry, sorted by word and first document in memory and temporary files |
 //! | load | yes | the entries of one word become its posting lists, which are loaded in their order, each table by a thread |
-//! | [`FullTextBuild::settle`] | no | the dictionary changes, with whatever else belongs to the change |
+//! | [`FullTextBuild::settle`] | no | documents of the view that are gone become deleted ones; the dictionary changes, with whatever else belongs to the change |
 //!
-//! With the first index of a table all documents come in, and CONFIG says so (`synced_doc_id`). Another one gets those that are in the
-//! tables of the first, too: all others are read from the rows, for all indexes, until somebody writes them.
+//! With the first index of a table all documents of the view come in, and CONFIG says so (`synced_doc_id`). Another one gets those that
+//! are in the tables of the first then, and CONFIG says from where on the lists of some index do not have all
+//! (`vaquita_complete_doc_id`). All others are read from the rows, for each index that does not have them, until somebody writes them:
+//! whoever asked for the indexes, in the end. Deleted documents of a table that has an index already are written by who deletes them.
 //!
 //! # Crash
 //! Until the dictionary's transaction commits, the DDL log says that the tables go.
@@ -27,8 +29,10 @@ use crate::dict::fulltext::{self as tables, DOC_ID_INDEX, SYNCED_DOC_ID, doc_id_
 use crate::dict::{ids, rows};
 use crate::documents::{KnownStopwords, StopwordChoice};
 use crate::error::{Error, Result};
-use crate::fulltext::auxiliary;
+use crate::fulltext::auxiliary::{self, COMPLETE, DELETED};
 use crate::fulltext::stopwords::StopwordSettings;
+use crate::online::Concurrency;
+use crate::online::document_log::DocumentLog;
 use crate::progress::{Progress, Stage};
 use crate::table::{FullTextIndex, Table};
 use crate::waits::check_interrupt;
@@ -64,6 +68,8 @@ pub struct FullTextBuild {
     analyzers: Vec<Analyzer>,
     /// What is left out.
     stopwords: Arc<KnownStopwords>,
+    /// What others do meanwhile, if they may change rows.
+    log: Option<Arc<DocumentLog>>,
     /// Whose view is read.
     reader: Trx,
     /// An interruption of this one, or of the reader, ends the build.
@@ -71,7 +77,8 @@ pub struct FullTextBuild {
 }
 
 /// Begins to build indexes of the table `name`, which has FTS_DOC_ID. Nobody else uses the table, and the
-/// transaction has it locked. The first index leaves out the words that `stopwords` says, others the words of the first.
+/// transaction has it locked. The first index leaves out the words that `stopwords` says, others the words of the first. `online`: others
+/// will change rows, if documents have hidden numbers ([`FullTextBuild::is_online`]).
 ///
 /// # Errors
 /// No such table, a collation that is not known, no space, errors of pages and files. Nothing is left behind then.
@@ -81,6 +88,7 @@ pub(crate) fn begin(
     name: &str,
     specs: &[FullTextSpec],
     stopwords: &StopwordSettings,
+    online: bool,
 ) -> Result<FullTextBuild> {
     if core.storage.options().read_only {
         return Err(Error::FolderReadOnly);
@@ -130,8 +138,10 @@ pub(crate) fn begin(
     }
     core.documents.keep_stopwords(table.id, stopwords.clone());
     let mut undo = Vec::new();
+    let log = log_of(core, &table).filter(|_| online);
     let made = make(core, &mut undo, &parts, first, has_common);
-    let made = match made {
+    let watched = |made| Ok((made, observed(core, table, &parts.fulltext[first..], &log)?));
+    let (made, table) = match made.and_then(watched) {
         Ok(made) => made,
         Err(e) => {
             change::give_up(core, &undo);
@@ -153,10 +163,36 @@ pub(crate) fn begin(
         next: known.synced,
         analyzers,
         stopwords,
+        log,
         reader,
         watched: trx.shared().clone(),
         parts,
     })
+}
+
+/// The log of documents that go, if rows that come get numbers without anybody's doing: of one that the user numbers nobody knows
+/// whether its number was there before.
+fn log_of(core: &Core, table: &Table) -> Option<Arc<DocumentLog>> {
+    let ids = table.doc_ids.filter(|ids| ids.hidden)?;
+    Some(Arc::new(DocumentLog::new(ids.column, core.log_sizes().1)))
+}
+
+/// The table that others use while indexes are built.
+fn observed(
+    core: &Core,
+    table: Arc<Table>,
+    indexes: &[FullTextIndex],
+    log: &Option<Arc<DocumentLog>>,
+) -> Result<Arc<Table>> {
+    match log {
+        None => Ok(table),
+        Some(log) => core.dict.reopen(&core.storage, &table.name, |table| observe(table, indexes, log)),
+    }
+}
+
+fn observe(table: &mut Table, indexes: &[FullTextIndex], log: &Arc<DocumentLog>) {
+    table.building_texts = indexes.iter().flat_map(|index| index.columns.clone()).collect();
+    table.observers.push(log.clone());
 }
 
 /// Makes the tables of the indexes from `first` on, and the common ones, if there are none.
@@ -218,6 +254,23 @@ impl FullTextBuild {
         self.adds_index && index.name == DOC_ID_INDEX
     }
 
+    /// What others may do meanwhile, if they may do so much.
+    pub(crate) fn lets_in(&self, beside: Concurrency) -> Concurrency {
+        if self.is_online() { beside } else { beside.min(Concurrency::Reads) }
+    }
+
+    /// Whether others may change rows meanwhile.
+    pub(crate) fn is_online(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Another object of the table knows that the indexes are being built.
+    pub(super) fn pass_on(&self, table: &mut Table) {
+        if let Some(log) = &self.log {
+            observe(table, &self.parts.fulltext[self.first..], log);
+        }
+    }
+
     fn check(&self) -> Result<()> {
         check_interrupt(self.reader.shared())?;
         check_interrupt(&self.watched)
@@ -232,7 +285,8 @@ impl FullTextBuild {
     /// Reads the rows and writes their words.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], two documents of one number, no space, errors of pages and files. It is to be given up then.
+    /// [`Error::Interrupted`], [`Error::OnlineLogTooBig`], two documents of one number, no space, errors of pages and files. It is to be
+    /// given up then.
     pub(crate) fn fill(&mut self, core: &Core, progress: &Progress) -> Result<()> {
         let rows = self.table.stats.known().0.map_or(0, |known| known.rows);
         progress.begin(rows, Some(0), false);
@@ -246,6 +300,9 @@ impl FullTextBuild {
         let sorters = self.scan(core, &words, progress)?;
         core.txn.close_view(&mut self.reader);
         self.load_all(core, &words, sorters, progress)?;
+        if let Some(log) = &self.log {
+            log.check(&self.table.name)?;
+        }
         fulltext::fill_config(core, &self.made, self.next, &self.stopwords.choice)
     }
 
@@ -273,7 +330,7 @@ impl FullTextBuild {
             next: AtomicU64::new(self.next),
             memory: TABLES * memory_of_sorter(core),
         };
-        let (table, watched) = (self.table.clone(), self.watched.clone());
+        let (table, watched, log) = (self.table.clone(), self.watched.clone(), self.log.clone());
         let gathering = Gathering {
             core,
             table: &table,
@@ -281,11 +338,9 @@ impl FullTextBuild {
             sorted: words.iter().map(|table| table.clustered().def().clone()).collect(),
             progress,
             watched: &watched,
-            // Nobody writes meanwhile.
-            logged: &|| 0,
+            logged: &|| log.as_ref().map_or(0, |log| log.records()),
         };
-        let sorters =
-            gathering.gather(&mut self.reader, || Taken::new(&taking), |_, taken, row| taken.take(row))?;
+        let sorters = gathering.gather(&mut self.reader, || Taken::new(&taking), |_, taken, row| taken.take(row))?;
         self.next = taking.next.into_inner();
         Ok(sorters)
     }
@@ -308,6 +363,7 @@ impl FullTextBuild {
     /// The indexes are there with the change.
     pub(super) fn settle(&self, change: &mut Change<'_>) -> Result<()> {
         change.takes_over(&self.undo);
+        self.settle_gone(change)?;
         fulltext::insert(change, &self.made)?;
         let sys = &change.core.dict.sys.core;
         let (indexes, fields) = (sys.indexes.clone(), sys.fields.clone());
@@ -330,6 +386,26 @@ impl FullTextBuild {
         Ok(())
     }
 
+    /// What others did meanwhile.
+    fn settle_gone(&self, change: &mut Change<'_>) -> Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let core = change.core;
+        let gone = log.gone(&self.table.name, self.next)?;
+        log.close();
+        let name = tables::common_name(&self.parts.name, self.parts.id, DELETED);
+        if let Some(made) = self.made.iter().find(|parts| parts.name == name) {
+            return fulltext::fill_deleted(core, made, &gone);
+        }
+        let missing = || Error::NoSuchTable(name.clone());
+        if self.first > 0 {
+            // Who deleted them has said so. Those that came are in the lists of the others, perhaps.
+            let config = fulltext::open_config(core, &self.parts)?.ok_or_else(missing)?;
+            return change.put_setting(&config, COMPLETE, &self.until.to_string());
+        }
+        let deleted = fulltext::open_common(core, &self.parts, DELETED)?.ok_or_else(missing)?;
+        change.put_deleted(&deleted, &gone)
+    }
+
     /// What makes the words of the new indexes is kept.
     fn settle_parsers(&self, change: &mut Change<'_>) -> Result<()> {
         let new = &self.parts.fulltext[self.first..];
@@ -349,6 +425,9 @@ impl FullTextBuild {
 
     /// Gets rid of what was made.
     pub(crate) fn give_up(&self, core: &Core) {
+        if let Some(log) = &self.log {
+            log.close();
+        }
         change::give_up(core, &self.undo);
     }
 

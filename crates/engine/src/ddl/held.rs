@@ -14,6 +14,7 @@
 //! Nothing is written before the keys themselves are.
 
 use super::foreign::{begins_with, positions, refused};
+use super::FullTextBuild;
 use super::index_build::IndexBuild;
 use crate::core::Core;
 use crate::dict::rows;
@@ -145,7 +146,7 @@ impl Held {
         core: &Core,
         trx: &Trx,
         table: &str,
-        keys: &[ForeignKey],
+        (keys, words): (&[ForeignKey], Option<&FullTextBuild>),
         mut build: Option<&mut IndexBuild>,
     ) -> Result<Self> {
         let max = core.log_sizes().1;
@@ -159,7 +160,7 @@ impl Held {
             observers.push((key.parent.clone(), side(false, theirs)));
             noted.push(both);
         }
-        observe(core, &observers, build.as_deref_mut())?;
+        observe(core, &observers, build.as_deref_mut(), words.map(|words| (table, words)))?;
         let child = core.table(table)?;
         Self::of(core, trx, child, keys.iter().zip(noted), build.as_deref())
     }
@@ -325,15 +326,23 @@ impl Values {
 }
 
 /// Puts observers into new objects of their tables.
-fn observe(core: &Core, observers: &[(String, Arc<Side>)], mut build: Option<&mut IndexBuild>) -> Result<()> {
+fn observe(
+    core: &Core,
+    observers: &[(String, Arc<Side>)],
+    mut build: Option<&mut IndexBuild>,
+    words: Option<(&str, &FullTextBuild)>,
+) -> Result<()> {
     let mut names: Vec<&String> = observers.iter().map(|(name, _)| name).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {
         let mut build = build.as_deref_mut().filter(|build| build.table_name() == name);
         let table = core.dict.reopen(&core.storage, name, |table| {
-            if let Some(build) = &build {
-                build.pass_on(table);
+            match (&build, words.filter(|(of, _)| of == name)) {
+                // It passes on what words need, too.
+                (Some(build), _) => build.pass_on(table),
+                (_, Some((_, words))) => words.pass_on(table),
+                _ => {}
             }
             let own = observers.iter().filter(|(of, _)| of == name);
             table.observers.extend(own.map(|(_, side)| side.clone() as Arc<dyn RowObserver>));

@@ -24,7 +24,7 @@ use super::gather::{Gathered, Gathering};
 use super::load::{Others, load_all};
 use super::log::{self, Entry};
 use super::sort::Sorter;
-use super::{IndexSpec, check, definition};
+use super::{FullTextBuild, IndexSpec, check, definition};
 use crate::core::Core;
 use crate::cursor::RowRef;
 use crate::dict::build::{IndexParts, TableParts};
@@ -108,7 +108,7 @@ pub(crate) fn begin(
     let trx_id = core.txn.assign_id(trx)?;
     let mut undo = Vec::new();
     let made = make_trees(core, &mut parts, first, trx_id, &mut undo)
-        .and_then(|built| known(core, name, built, first, online));
+        .and_then(|built| known(core, name, built, first, online, alteration.words));
     let (table, indexes, logs) = match made {
         Ok(made) => made,
         Err(e) => {
@@ -183,7 +183,14 @@ fn make_trees(
 type Known = (Arc<Table>, Vec<Arc<Index>>, Option<Arc<IndexLogs>>);
 
 /// The table that others use while its indexes from `first` on are built, and these.
-fn known(core: &Core, name: &str, mut built: Table, first: usize, online: bool) -> Result<Known> {
+fn known(
+    core: &Core,
+    name: &str,
+    mut built: Table,
+    first: usize,
+    online: bool,
+    words: Option<&FullTextBuild>,
+) -> Result<Known> {
     let indexes = built.indexes.split_off(first);
     if !online || indexes.is_empty() {
         return Ok((core.table(name)?, indexes, None));
@@ -193,6 +200,9 @@ fn known(core: &Core, name: &str, mut built: Table, first: usize, online: bool) 
         table.is_ordering = built.is_ordering;
         table.building = indexes.clone();
         table.observers.push(logs.clone());
+        if let Some(words) = words {
+            words.pass_on(table);
+        }
     })?;
     Ok((table, indexes, Some(logs)))
 }
@@ -218,6 +228,7 @@ impl IndexBuild {
     pub(super) fn pass_on(&self, table: &mut Table) {
         table.is_ordering.clone_from(&self.table.is_ordering);
         table.building.clone_from(&self.table.building);
+        table.building_texts.clone_from(&self.table.building_texts);
         table.observers.clone_from(&self.table.observers);
     }
 

@@ -44,7 +44,7 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vaquita_base::codec::put_u48;
+use vaquita_base::codec::{get_u64, put_u48};
 use vaquita_btree::BulkBuilder;
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
@@ -119,9 +119,10 @@ impl NewKey {
     }
 }
 
-/// Whether others may write while a table of the first definition becomes one of the second.
-pub(crate) fn may_write(from: &Table, to: &Table, origins: &[Option<usize>]) -> bool {
-    !matches!(NewKey::of(from, to, origins), NewKey::Unknown)
+/// Whether others may write while a table of the first definition becomes one of the second. `has_words`: its words are gathered, too; of a
+/// document that the user numbers nobody knows then whether its number was there before.
+pub(crate) fn may_write(from: &Table, to: &Table, origins: &[Option<usize>], has_words: bool) -> bool {
+    !matches!(NewKey::of(from, to, origins), NewKey::Unknown) && (!has_words || numbers_documents(to))
 }
 
 /// A table that is being written anew.
@@ -138,6 +139,8 @@ pub(crate) struct Rebuild {
     placed_bytes: u64,
     /// Rows that wait for a later round.
     waiting: Vec<Logged>,
+    /// The numbers that documents get here, if they do.
+    documents: Option<Documents>,
     /// The rows are sorted before they are loaded.
     sorts: bool,
     stamp: Stamp,
@@ -188,6 +191,7 @@ pub(crate) fn begin(
         placed: HashMap::new(),
         placed_bytes: 0,
         waiting: Vec::new(),
+        documents: Documents::of(to),
         sorts,
         stamp,
         view,
@@ -236,20 +240,36 @@ fn key_of_other(to: &Table, columns: &[usize]) -> Index {
 }
 
 /// Numbers the documents of a table that has a column for it which nobody has declared, the last one.
-struct Documents(u64);
+#[derive(Debug, Default)]
+struct Documents {
+    /// The last number that was given.
+    last: u64,
+    /// Those up to this number were there when the words of the table were gathered.
+    listed: u64,
+    /// Which of them are gone.
+    gone: Vec<u64>,
+}
 
 impl Documents {
     fn of(to: &Table) -> Option<Documents> {
-        to.columns
-            .last()
-            .is_some_and(|column| column.hidden && column.def.name == DOC_ID)
-            .then_some(Documents(0))
+        numbers_documents(to).then(Documents::default)
     }
 
     fn next(&mut self) -> [u8; 8] {
-        self.0 += 1;
-        doc_id_key(self.0)
+        self.last += 1;
+        doc_id_key(self.last)
     }
+
+    /// A row of `to` is no more.
+    fn went(&mut self, to: &Table, row: &Image) {
+        let stored = row.column(to, to.columns.len() - 1).filter(|stored| stored.len() == 8);
+        self.gone.extend(stored.map(|stored| get_u64(stored, 0)).filter(|doc| *doc <= self.listed));
+    }
+}
+
+/// Whether the rows get numbers of documents here.
+fn numbers_documents(to: &Table) -> bool {
+    to.columns.last().is_some_and(|column| column.hidden && column.def.name == DOC_ID)
 }
 
 /// The rows on their way from the scan to the trees.
@@ -382,6 +402,7 @@ impl Rebuild {
 
     /// Goes on with another table, as empty as the first one was.
     pub(crate) fn begin_again(&mut self, to: Arc<Table>) {
+        self.documents = Documents::of(&to);
         (self.to, self.sorts, self.rows) = (to, true, 0);
     }
 
@@ -423,7 +444,6 @@ impl Rebuild {
         let n_columns = self.from.columns.len();
         let mut long = Values::new(n_columns);
         let mut row_id = [0; 6];
-        let mut documents = Documents::of(loading.to);
         let mut courtesy = Courtesy::default();
         while let Some(row) = cursor.next(core, &mut self.view)? {
             for column in (0..n_columns).filter(|&column| row.is_off_page(column)) {
@@ -437,7 +457,7 @@ impl Rebuild {
                 (true, true) => row_id.copy_from_slice(row.entry_field(0).unwrap_or_default()),
                 (false, true) => put_u48(&mut row_id, 0, loading.core.next_row_id()?),
             }
-            let documents = &mut documents;
+            let documents = &mut self.documents;
             convert.convert(&values, &mut |new| match documents {
                 None => loading.take(&Given { values: new, row_id: &row_id }),
                 Some(documents) => {
@@ -547,7 +567,10 @@ impl Rebuild {
             self.check()?;
             if let Some(place) = self.place_of(&row)? {
                 let fields: SmallVec<[TupleField<'_>; 4]> = packed::fields(&place).collect();
-                private::remove(core, &self.to, &fields)?;
+                let gone = private::remove(core, &self.to, &fields)?;
+                if let (Some(documents), Some(row)) = (&mut self.documents, gone) {
+                    documents.went(&self.to, &row);
+                }
             }
             keys.push(row.key);
         }
@@ -659,7 +682,10 @@ impl Rebuild {
         let mut copied = true;
         convert.convert(&values.fields(), &mut |new| {
             let row_id = if self.to.clustered().def().is_generated() { row_id } else { &[] };
-            let row = Given { values: new, row_id };
+            let number = self.documents.as_mut().map(Documents::next);
+            let mut values: SmallVec<[Field<'_>; 16]> = new.into();
+            values.extend(number.iter().map(|number| Some(&number[..])));
+            let row = Given { values: &values, row_id };
             match private::duplicate(core, &self.to, &row)? {
                 Some(e) if last => return Err(e),
                 Some(_) => {
@@ -679,6 +705,25 @@ impl Rebuild {
         Ok(copied)
     }
 
+    /// The words of the rows that were copied are gathered: copies rows again that others have changed meanwhile. Their words are made of
+    /// them when the table is first searched, as after a crash.
+    ///
+    /// # Errors
+    /// As [`Rebuild::fill`].
+    pub(crate) fn go_on<E: From<Error>>(
+        &mut self,
+        core: &Core,
+        progress: &Progress,
+        convert: &mut dyn ConvertRow<E>,
+    ) -> std::result::Result<(), E> {
+        // Another object of it since it has the indexes.
+        self.to = core.table(&self.to.name)?;
+        if let Some(documents) = &mut self.documents {
+            documents.listed = documents.last;
+        }
+        self.catch_up(core, progress, convert)
+    }
+
     /// Copies the rest of what others have changed. Nobody uses the table, and the transaction has it locked. The tables are to change
     /// places next.
     ///
@@ -696,6 +741,12 @@ impl Rebuild {
         }
         self.watched = trx.shared().clone();
         self.apply(core, true, convert)?;
+        if let Some(documents) = &mut self.documents {
+            let gone = std::mem::take(&mut documents.gone);
+            if !gone.is_empty() {
+                super::fulltext::delete_documents(core, &self.to, &gone)?;
+            }
+        }
         progress.enter(Stage::Commit);
         let next = self.from.auto_inc.peek();
         if next > self.counter {

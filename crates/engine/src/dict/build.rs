@@ -213,6 +213,7 @@ impl TableParts {
             triggers: Vec::new(),
             is_system: self.is_system,
             building: Vec::new(),
+            building_texts: Vec::new(),
             observers: Vec::new(),
             discarded: self.discarded,
             gone: AtomicBool::new(false),

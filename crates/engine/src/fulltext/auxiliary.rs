@@ -28,7 +28,7 @@ pub(super) const COUNT: usize = 3;
 pub(super) const ILIST: usize = 4;
 
 /// Documents that are gone.
-pub(super) const DELETED: &str = "DELETED";
+pub(crate) const DELETED: &str = "DELETED";
 pub(super) const DELETED_CACHE: &str = "DELETED_CACHE";
 /// The same, while they are removed from the lists.
 pub(super) const BEING_DELETED: &str = "BEING_DELETED";
@@ -37,10 +37,10 @@ pub(super) const BEING_DELETED_CACHE: &str = "BEING_DELETED_CACHE";
 /// Documents below this number are in the lists, but for those from [`COMPLETE`] on that the lists have not.
 pub(super) use tables::SYNCED_DOC_ID as SYNCED;
 /// All documents below this number are in the lists; without, it is that of [`SYNCED`].
-pub(super) const COMPLETE: &str = "vaquita_complete_doc_id";
+pub(crate) const COMPLETE: &str = "vaquita_complete_doc_id";
 
 /// One of the tables that all indexes of a table have in common.
-pub(super) fn common(core: &Core, table: &Table, what: &str) -> Result<Arc<Table>> {
+pub(crate) fn common(core: &Core, table: &Table, what: &str) -> Result<Arc<Table>> {
     core.table(&tables::common_name(&table.name, table.id, what))
 }
 
@@ -134,7 +134,7 @@ pub(super) fn documents(core: &Core, trx: &mut Trx, table: &Arc<Table>) -> Resul
 }
 
 /// Adds a document to one of these tables.
-pub(super) fn put_document(core: &Core, trx: &mut Trx, table: &Arc<Table>, doc: u64) -> Result<()> {
+pub(crate) fn put_document(core: &Core, trx: &mut Trx, table: &Arc<Table>, doc: u64) -> Result<()> {
     let stored = doc_id_key(doc);
     row::insert(core, trx, table, &[Some(&stored)], WriteOptions::default()).map(drop)
 }

@@ -6,9 +6,11 @@
 //! | entries of indexes being built | [`index_log`] |
 //! | rows of a table that is written anew | [`key_log`] |
 //! | fields as bytes, temporary files | [`packed`], [`temp_file`] |
+//! | documents that go while their words are gathered | [`document_log`] |
 //! | rests of those who build | [`courtesy`] |
 
 pub(crate) mod courtesy;
+pub(crate) mod document_log;
 pub(crate) mod index_log;
 pub(crate) mod key_log;
 pub(crate) mod packed;

@@ -75,7 +75,8 @@ pub(super) fn renumber(
 ) -> Result<Option<Renumbered>> {
     let Some(ids) = &table.doc_ids else { return Ok(None) };
     let changed = |column: &usize| changes.iter().any(|(changed, _)| changed == column);
-    let texts_change = table.fulltext.iter().flat_map(|index| &index.columns).any(changed);
+    let mut texts = table.fulltext.iter().flat_map(|index| &index.columns).chain(&table.building_texts);
+    let texts_change = texts.any(changed);
     let own = changes.iter().find(|(column, _)| !ids.hidden && *column == ids.column);
     if !texts_change && own.is_none() {
         return Ok(None);

@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::row::clustered::{self, LIVE, encode, too_big, write_values};
 use crate::row::entry::{Columns, Entry, check_fields, entry, key_text};
+use crate::row::image::Image;
 use crate::row::secondary::{self, Fate};
 use crate::row::versions::find_row;
 use crate::table::{Index, Table};
@@ -106,15 +107,16 @@ pub(crate) fn insert(core: &Core, table: &Table, row: &dyn Columns, stamp: &Stam
     Ok(())
 }
 
-/// Removes the row with a clustered key, if there is one.
+/// Removes the row with a clustered key, if there is one; it is given back.
 ///
 /// # Errors
 /// Errors of pages, damage.
-pub(crate) fn remove(core: &Core, table: &Table, key: &[TupleField<'_>]) -> Result<()> {
-    let Some(mut row) = find_row(core, table, key)? else { return Ok(()) };
+pub(crate) fn remove(core: &Core, table: &Table, key: &[TupleField<'_>]) -> Result<Option<Image>> {
+    let Some(mut row) = find_row(core, table, key)? else { return Ok(None) };
     row.load_external(core, table)?;
     for index in &table.indexes[1..] {
         secondary::settle(core, (table, index), &entry(table, index, &row), |_| Ok(Fate::Remove))?;
     }
-    clustered::remove(core, table, &row, |_, _| true).map(drop)
+    clustered::remove(core, table, &row, |_, _| true)?;
+    Ok(Some(row))
 }

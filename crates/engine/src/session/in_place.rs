@@ -17,6 +17,8 @@ pub struct InPlace<'s> {
     session: &'s mut Session,
     table: &'s str,
     locked: Vec<String>,
+    /// Words of documents that came meanwhile are to be written in the end.
+    writes_words: bool,
 }
 
 impl Session {
@@ -44,27 +46,33 @@ impl Session {
                 Err(e) => Err(e.into()),
             };
             session.release_locks();
-            done
+            let (done, writes_words) = done?;
+            if writes_words {
+                session.write_words(&from.name);
+            }
+            Ok(done)
         })
     }
 
+    /// Whether it was `from`, and whether words are to be written.
     fn alter_locked<E: From<Error>>(
         &mut self,
         from: &Arc<Table>,
         locked: Vec<String>,
         body: impl FnOnce(&mut InPlace<'_>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<bool, E> {
+    ) -> std::result::Result<(bool, bool), E> {
         if !Arc::ptr_eq(&self.core.table(&from.name)?, from) {
-            return Ok(false);
+            return Ok((false, false));
         }
-        body(&mut InPlace { session: self, table: &from.name, locked })?;
-        Ok(true)
+        let mut change = InPlace { session: self, table: &from.name, locked, writes_words: false };
+        body(&mut change)?;
+        Ok((true, change.writes_words))
     }
 }
 
 impl InPlace<'_> {
-    /// Adds indexes, FULLTEXT ones beside readers at most, and foreign keys with the indexes they need, takes others away, and gives the
-    /// table another definition that its rows fit as they are, or by another version of the rows. Others may do with the table what
+    /// Adds indexes, FULLTEXT ones beside readers at most where the user numbers the documents, and foreign keys with the indexes they need,
+    /// takes others away, and gives the table another definition that its rows fit as they are, or by another version of the rows. Others may do with the table what
     /// `beside` says while indexes are built and rows are held against foreign keys, but not change its definition. An AUTO_INCREMENT value
     /// that rows have been given is raised.
     ///
@@ -114,9 +122,10 @@ impl InPlace<'_> {
             let missing = build.missing_index(indexes);
             let indexes: Vec<IndexSpec> = indexes.iter().cloned().chain(missing).collect();
             let with_words = Alteration { fulltext: &[], words: Some(&build), ..*alteration };
-            let done = self.alter_planned(&indexes, &with_words, beside.min(Concurrency::Reads));
-            if done.is_err() {
-                build.give_up(&self.session.core);
+            let done = self.alter_planned(&indexes, &with_words, build.lets_in(beside));
+            match done {
+                Ok(()) => self.writes_words |= build.is_online(),
+                Err(_) => self.session.give_up_words(&self.locked, table, &build),
             }
             return done;
         }

@@ -87,7 +87,8 @@ impl Session {
     ) -> Result<FullTextBuild> {
         let stopwords = self.settings.stopwords.clone();
         let begun = self.change_locked(locked, |core, trx| {
-            let mut build = ddl::begin_fulltext(core, trx, table, indexes, &stopwords)?;
+            let online = beside == Concurrency::Writes;
+            let mut build = ddl::begin_fulltext(core, trx, table, indexes, &stopwords, online)?;
             // Its lock of the table is for the beginning.
             match core.txn.commit(trx) {
                 Ok(_) => Ok(build),
@@ -99,7 +100,7 @@ impl Session {
             }
         });
         let mut build = begun.flatten()?;
-        self.let_in(locked, beside.min(Concurrency::Reads));
+        self.let_in(locked, build.lets_in(beside));
         let (core, reader) = (self.core.clone(), build.reader());
         let filled = self.waiter.lock_in(&reader, || build.fill(&core, &self.progress));
         build.end(&core);
@@ -108,10 +109,36 @@ impl Session {
         match done {
             Ok(()) => Ok(build),
             Err(e) => {
-                build.give_up(&core);
+                self.give_up_words(locked, table, &build);
                 Err(e)
             }
         }
+    }
+
+    /// Gets rid of words that were built.
+    pub(super) fn give_up_words(&mut self, locked: &[String], table: &str, build: &FullTextBuild) {
+        build.give_up(&self.core);
+        // Where somebody uses the table, its object goes on giving numbers for texts that are searched no more.
+        if build.is_online() && self.keep_out(locked, Duration::ZERO).is_ok() {
+            self.core.dict.forget(table);
+        }
+    }
+
+    /// Writes the words of documents that came while indexes were built, beside others. Who searches first would have to make them.
+    pub(super) fn write_words(&mut self, table: &str) {
+        if self.kept_locks > 0 {
+            return;
+        }
+        let core = self.core.clone();
+        let written = core
+            .mdl
+            .acquire(&mut self.mdl, table, MdlMode::SharedRead, Duration::ZERO)
+            .and_then(|()| crate::fulltext::flush(&core, &core.table(table)?));
+        if let Err(e) = written {
+            // They are made of the rows then.
+            core.notes.say(format!("full-text: words of {table} could not be written: {e}"));
+        }
+        self.release_locks();
     }
 
     /// Builds the FULLTEXT indexes of a table that nobody else knows, and makes them known.
@@ -200,6 +227,9 @@ impl Session {
             };
             session.progress.end();
             session.release_locks();
+            if done.is_ok() && !spec.fulltext.is_empty() && beside == Concurrency::Writes {
+                session.write_words(name);
+            }
             done
         })
     }
@@ -220,8 +250,7 @@ impl Session {
             let (from, to) = (core.table(name)?, core.table(&spec.name)?);
             let mut convert = convert(&from, &to)?;
             let writes = beside == Concurrency::Writes
-                && spec.fulltext.is_empty()
-                && rebuild::may_write(&from, &to, origins);
+                && rebuild::may_write(&from, &to, origins, !spec.fulltext.is_empty());
             let beside = if writes { beside } else { beside.min(Concurrency::Reads) };
             let begun = self.change_locked(locked, |core, trx| {
                 let rebuild = rebuild::begin(core, trx, (&from, &to), origins, writes)?;
@@ -282,7 +311,10 @@ impl Session {
             convert.begin_again();
             self.waiter.lock_in(&reader, || rebuild.fill(&core, &self.progress, convert))?;
         }
-        self.add_words(&spec.name, &spec.fulltext)?;
+        if !spec.fulltext.is_empty() {
+            self.add_words(&spec.name, &spec.fulltext)?;
+            self.waiter.lock_in(&reader, || rebuild.go_on(&core, &self.progress, convert))?;
+        }
         self.keep_out(&known, self.metadata_patience())?;
         let progress = self.progress.clone();
         let mut failed = None;

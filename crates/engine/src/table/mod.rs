@@ -236,6 +236,9 @@ pub struct Table {
     pub is_system: bool,
     /// Indexes that are being built: nobody reads or changes their trees, but undo records have what their entries are made of.
     pub(crate) building: Vec<Arc<Index>>,
+    /// Columns of FULLTEXT indexes that are being built beside writers: a row whose texts change gets another number, as if the indexes
+    /// were there.
+    pub(crate) building_texts: Vec<usize>,
     /// Who is told of changes of its rows.
     pub(crate) observers: Vec<Arc<dyn RowObserver>>,
     /// Its tablespace is discarded: there are no rows, and no trees to put any into.

@@ -89,6 +89,7 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
             rebuild: change.least_lock,
             builds_words: change.added_words > 0,
             has_words: change.definition.keys.iter().any(|key| key.kind == KeyKind::FullText),
+            declares_number: change.definition.declares_doc_id(),
             only_name: change.only_name,
             numbers: copy::numbers_rows(&info, &change.definition),
             alone: info.table.is_temporary(),

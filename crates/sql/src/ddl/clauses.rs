@@ -8,7 +8,7 @@
 //! | columns come, go, move, or take NULL or not; PRIMARY KEY comes or is another one; FORCE, ENGINE, ROW_FORMAT, KEY_BLOCK_SIZE, OPTIMIZE | rebuild | 0 |
 //! | PRIMARY KEY goes and none comes; values of another type; NULL made a value where sql_mode is not strict | copy | all |
 //! | a foreign key comes, with `foreign_key_checks`, where rows are written anyway; a CHECK or a STORED generated column comes | copy | all |
-//! | a FULLTEXT key comes | in place; rebuild, if documents have no numbers yet | 0 |
+//! | a FULLTEXT key comes | in place; rebuild, if documents have no numbers yet; beside readers if FTS_DOC_ID is the user's own | 0 |
 //! | rows of a table are written anew that has FULLTEXT keys, or numbers of documents | copy, beside readers | all |
 //! | a temporary table; IGNORE with a unique index; `ALGORITHM=COPY`; `old_alter_table` | copy | all |
 //!
@@ -164,6 +164,8 @@ pub(super) struct Asked {
     pub builds_words: bool,
     /// The table has FULLTEXT keys afterwards.
     pub has_words: bool,
+    /// FTS_DOC_ID is the user's own.
+    pub declares_number: bool,
     /// Nothing changes, but perhaps the name.
     pub only_name: bool,
     /// AUTO_INCREMENT gives values to rows that are there.
@@ -222,7 +224,12 @@ impl Clauses {
             // Indexes are built, and rows are held against foreign keys, beside others.
             Way::Keys | Way::Definition => (Lock::None, None),
         };
-        let words = asked.builds_words || asked.has_words && matches!(way, Way::Rebuild | Way::Copy(_));
+        // Words are gathered beside writers where rows that come meanwhile get their numbers of documents from the engine.
+        let words = match way {
+            Way::Copy(_) => asked.has_words,
+            Way::Rebuild => asked.has_words && (!asked.builds_words || asked.declares_number),
+            _ => asked.builds_words && asked.declares_number,
+        };
         let (least, reason) = match words && least < Lock::Shared {
             true => (Lock::Shared, reason.or(Some("Fulltext index creation requires a lock"))),
             false => (least, reason),
