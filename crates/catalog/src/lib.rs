@@ -35,6 +35,7 @@ pub mod keys;
 pub mod limits;
 mod names;
 pub mod object;
+pub mod ranking;
 pub mod show_create;
 pub mod stored;
 pub mod table;

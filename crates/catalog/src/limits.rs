@@ -66,11 +66,11 @@ impl Definition {
         if fits { Ok(()) } else { Err(incorrect(&column.name)) }
     }
 
-    /// Checks what FULLTEXT keys need: columns of characters, of one collation each, and an index on the numbers of documents that is one,
-    /// if there is one of its name.
+    /// Checks what FULLTEXT keys need: columns of characters, of one collation each, ranks that there are, and an index on the numbers of
+    /// documents that is one, if there is one of its name.
     ///
     /// # Errors
-    /// 1166, 1280, 1283, 1798.
+    /// 1054, 1525 ranks; 1166, 1280, 1283, 1798.
     pub fn check_words(&self) -> SqlResult<()> {
         let words = || self.keys.iter().filter(|key| key.kind == KeyKind::FullText);
         if words().next().is_none() {
@@ -89,6 +89,7 @@ impl Definition {
                 }
             }
         }
+        self.check_rankings()?;
         self.check_doc_id()?;
         let Some(at) = self.key(DOC_ID_INDEX) else { return Ok(()) };
         let key = &self.keys[at];

@@ -15,7 +15,7 @@
 //!
 //! # Latching
 //! `TableDocuments::state` is taken under no latch, the dictionary's included: under it rows are read when a table is loaded, and the
-//! transaction commits that has written lists. Caches are locked under it or alone; the map of tables alone.
+//! transaction commits that has written lists. Caches and lengths are locked under it or alone; the map of tables alone.
 
 use crate::error::{Error, Result};
 use crate::table::{DocIds, Table};
@@ -27,6 +27,7 @@ use vaquita_base::{IndexId, TableId, TrxId};
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
+use vaquita_fts::lengths::Lengths;
 use vaquita_fts::stopwords::WordList;
 use vaquita_txn::Trx;
 
@@ -122,11 +123,27 @@ pub(crate) struct IndexWords {
     pub(crate) cache: Arc<RwLock<IndexCache>>,
     /// What is being written.
     pub(crate) writing: Option<Arc<RwLock<IndexCache>>>,
+    /// How long documents are, since somebody asked.
+    pub(crate) lengths: Option<Arc<KnownLengths>>,
+}
+
+/// How long the documents of an index are.
+#[derive(Debug)]
+pub(crate) struct KnownLengths {
+    /// Whether those are known that were there before; held while they are gathered.
+    pub(crate) gathered: Mutex<bool>,
+    pub(crate) of: RwLock<Lengths>,
+}
+
+impl KnownLengths {
+    pub(crate) fn new(columns: usize) -> KnownLengths {
+        KnownLengths { gathered: Mutex::new(false), of: RwLock::new(Lengths::gathering(columns)) }
+    }
 }
 
 impl IndexWords {
     pub(crate) fn new(id: IndexId, analyzer: Arc<Analyzer>, cache: IndexCache) -> IndexWords {
-        IndexWords { id, analyzer, cache: Arc::new(RwLock::new(cache)), writing: None }
+        IndexWords { id, analyzer, cache: Arc::new(RwLock::new(cache)), writing: None, lengths: None }
     }
 }
 

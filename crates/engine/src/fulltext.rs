@@ -17,11 +17,13 @@
 //! | removing deleted documents | `optimize` |
 //! | which words are left out | [`stopwords`] |
 //! | searches | `reader` |
+//! | how long documents are | `lengths` |
 //! | holding indexes against rows | `verify` |
 //! | what is in an index, to be looked at | [`show`] |
 
 pub(crate) mod auxiliary;
 mod commit;
+mod lengths;
 mod load;
 mod optimize;
 mod reader;
@@ -41,6 +43,7 @@ pub use vaquita_fts::analyzer::{Analyzer, SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::ilist::Postings;
 pub use vaquita_fts::parser;
 pub use vaquita_fts::query::SyntaxError;
+pub use vaquita_fts::ranking::{NamedRanking, Ranking, RankingError};
 pub use vaquita_fts::search::{BestFirst, Match, Mode, SearchError, best_first};
 pub use vaquita_fts::snippet;
 pub use vaquita_fts::stopwords::DEFAULT as DEFAULT_STOPWORDS;

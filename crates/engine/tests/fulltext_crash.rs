@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use vaquita_engine::fulltext::{FullTextReader, Mode, cached_bytes, doc_id_key, flush, optimize};
+use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, cached_bytes, doc_id_key, flush, optimize};
 use vaquita_engine::{Engine, Error, Options, ReadOptions, RowKey, Session, Table, Xid, stored};
 use vaquita_io::sim::SimDisk;
 use vaquita_peers::{Mysql56, Options as ServerOptions};
@@ -166,7 +166,7 @@ fn check(engine: &Engine, what: &str) -> BTreeMap<String, usize> {
                 .map(|(doc, _)| *doc)
                 .collect();
             let answer: BTreeSet<u64> = reader
-                .search(Mode::Natural, word.as_bytes())
+                .search(Mode::Natural, &Ranking::Innodb, word.as_bytes())
                 .unwrap()
                 .iter()
                 .map(|found| found.doc.0)
@@ -174,7 +174,10 @@ fn check(engine: &Engine, what: &str) -> BTreeMap<String, usize> {
             assert_eq!(answer, has, "{what}: {word} in {name}");
             found.insert(format!("{name} {word}"), answer.len());
         }
-        assert!(reader.search(Mode::Natural, b"never").unwrap().is_empty(), "{what}: what was rolled back");
+        assert!(
+            reader.search(Mode::Natural, &Ranking::Innodb, b"never").unwrap().is_empty(),
+            "{what}: what was rolled back"
+        );
         vaquita_engine::fulltext::check(core, &table, &mut || true).unwrap_or_else(|e| panic!("{what}: {e}"));
     }
     found

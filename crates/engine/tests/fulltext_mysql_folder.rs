@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use vaquita_engine::fulltext::{DocId, FullTextReader, Mode, doc_id_column};
+use vaquita_engine::fulltext::{DocId, FullTextReader, Mode, Ranking, doc_id_column};
 use vaquita_engine::{Engine, Error, Options, ReadOptions, Statement, Table};
 use vaquita_peers::{Mysql56, Options as ServerOptions, Server};
 
@@ -146,7 +146,7 @@ fn our_answers(engine: &Engine) -> Vec<Vec<(u64, f64)>> {
                 let charset = reader.collation().charset();
                 let mut text = Vec::new();
                 query.chars().for_each(|c| assert!(charset.push(u32::from(c), &mut text)));
-                let found = reader.search(mode, &text).unwrap().into_iter();
+                let found = reader.search(mode, &Ranking::Innodb, &text).unwrap().into_iter();
                 Ok(found.map(|found| (ids[&found.doc], f64::from(found.rank))).collect::<Vec<_>>())
             });
             answers.push(found.unwrap().into_iter().filter(|(_, rank)| *rank != 0.0).collect());

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use vaquita_catalog::{TableInfo, error};
+use vaquita_catalog::{TableInfo, error, ranking};
 use vaquita_engine::MdlMode;
-use vaquita_engine::fulltext::{BestFirst, FullTextReader, Match, Mode, SearchError};
+use vaquita_engine::fulltext::{BestFirst, FullTextReader, Match, Mode, NamedRanking, Ranking, SearchError};
 use vaquita_engine::table::FullTextIndex;
 use vaquita_expr::{EvalCx, FoundDocuments, FullText, InOrder};
+use vaquita_session::vars::{VarValue, id};
 use vaquita_types::{SqlError, SqlResult};
 
 /// An index, and how it is searched.
@@ -79,7 +80,29 @@ impl Searchable {
         Arc::as_ptr(&self.index).addr() + self.mode as usize
     }
 
+    /// The ranks that the session asks for, or else the index; InnoDB's.
+    fn ranking(&self, cx: &EvalCx<'_>) -> SqlResult<Ranking> {
+        let of_session = match cx.state.vars.get(id::VAQUITA_FT_RANKING) {
+            // The variable holds nothing else than `index` that is none.
+            VarValue::Text(text) => text.parse::<NamedRanking>().ok(),
+            _ => None,
+        };
+        let definition = &self.info.definition;
+        let named = match of_session {
+            Some(named) => Some(named),
+            None => match definition.key(&self.index.name) {
+                Some(at) => definition.keys[at].ranking()?,
+                None => None,
+            },
+        };
+        let Some(named) = named else { return Ok(Ranking::Innodb) };
+        let columns = self.index.columns.iter();
+        let columns: Vec<&str> = columns.map(|at| self.info.columns[*at].name.as_str()).collect();
+        ranking::ranking_of(&named, &columns)
+    }
+
     fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
+        let ranking = self.ranking(cx)?;
         let Some(session) = &mut cx.engine else {
             return Err(SqlError::new(1105, "a full-text search without a session"));
         };
@@ -88,7 +111,7 @@ impl Searchable {
         session.statement().begin_reading();
         let reader = FullTextReader::open(session.core(), &self.info.table, &self.index);
         let reader = error::of_engine(reader)?;
-        let mut found = reader.search(self.mode, query).map_err(|e| match e {
+        let mut found = reader.search(self.mode, &ranking, query).map_err(|e| match e {
             SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),
             SearchError::Index(e) => error::engine(&e),
         })?;

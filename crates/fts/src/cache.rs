@@ -178,8 +178,13 @@ impl IndexCache {
         }
     }
 
-    /// The documents of every word that starts with `prefix`, word by word, and how often they have it.
-    pub fn words_with_prefix(&self, analyzer: &Analyzer, prefix: &[u8], each: impl FnMut(&[u8], DocId, u32)) {
+    /// The documents of every word that starts with `prefix`, word by word, and where it is in each.
+    pub fn words_with_prefix(
+        &self,
+        analyzer: &Analyzer,
+        prefix: &[u8],
+        each: impl FnMut(&[u8], DocId, Places<'_>),
+    ) {
         self.words_with_prefix_until(u64::MAX, analyzer, prefix, each);
     }
 
@@ -189,14 +194,14 @@ impl IndexCache {
         turn: u64,
         analyzer: &Analyzer,
         prefix: &[u8],
-        mut each: impl FnMut(&[u8], DocId, u32),
+        mut each: impl FnMut(&[u8], DocId, Places<'_>),
     ) {
         // Words with the prefix are behind the prefix itself, and next to each other.
         for cached in self.words.range(analyzer.key(prefix)..).map(|(_, word)| word) {
             if !analyzer.has_prefix(&cached.text, prefix) {
                 break;
             }
-            cached.each(turn, &mut |doc, places: Places<'_>| each(&cached.text, doc, places.count()));
+            cached.each(turn, &mut |doc, places: Places<'_>| each(&cached.text, doc, places));
         }
     }
 

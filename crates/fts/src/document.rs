@@ -77,6 +77,11 @@ impl DocumentWords {
         self.bytes.len() + self.words.len() * size_of::<Word>() + self.places.len() * size_of::<(u32, u32)>()
     }
 
+    /// The places of all words, in the order of the texts.
+    pub fn places(&self) -> impl Iterator<Item = u32> {
+        self.places.iter().map(|&(_, place)| place)
+    }
+
     /// Gives `each` the key, the spelling and the places of every word.
     pub fn each(&self, mut each: impl FnMut(&[u8], &[u8], &[u32])) {
         let mut ends: Vec<u32> = Vec::with_capacity(self.words.len());

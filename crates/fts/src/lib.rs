@@ -13,7 +13,7 @@
 //! | words of documents whose index is built | [`sheaf`] |
 //! | which of six tables a word is in | [`partition`] |
 //! | queries: `+apple -(pear >fig)`, plain text, expansion | [`query`], [`search`] |
-//! | how well a document answers | [`rank`], [`bm25`], [`top`] |
+//! | how well a document answers | [`rank`], [`bm25`] with [`lengths`], [`top`]; which of them: [`ranking`] |
 //! | what to show of a document | [`snippet`] |
 #![forbid(unsafe_code)]
 
@@ -22,10 +22,12 @@ pub mod bm25;
 pub mod cache;
 pub mod document;
 pub mod ilist;
+pub mod lengths;
 pub mod parser;
 pub mod partition;
 pub mod query;
 pub mod rank;
+pub mod ranking;
 pub mod search;
 pub mod sheaf;
 pub mod snippet;

@@ -1,11 +1,11 @@
 //! Answering queries: which documents, with which ranks.
 //!
 //! The index is somebody else's ([`Index`]): posting lists in tables, in memory, or both. What is found is InnoDB's answer,
-//! rank for rank; the modules say what that is:
+//! rank for rank unless BM25 is asked for; the modules say what that is:
 //!
 //! - `evaluate`: signs, groups, in which order they take effect;
 //! - `phrase`: words next to each other, or near each other, in the text of a document; `places`: what lists tell of it;
-//! - [`crate::rank`] has the ranks.
+//! - [`crate::rank`] has the ranks, [`crate::bm25`] the others. Signs add to those and take from them in the same way.
 
 mod evaluate;
 mod found;
@@ -20,7 +20,9 @@ use std::collections::HashSet;
 use crate::DocId;
 use crate::analyzer::Analyzer;
 use crate::ilist::Places;
+use crate::lengths::{self, TextLength, Totals};
 use crate::query::{self, Part, Sign, SyntaxError};
+use crate::ranking::Ranking;
 
 use evaluate::Evaluation;
 pub use order::BestFirst;
@@ -56,11 +58,15 @@ pub trait Index {
     /// Of the index.
     fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<(), Self::Error>;
 
-    /// Gives `each` the documents, and how often they have the word, every word that starts with `prefix`, word after word.
+    /// Gives `each` the documents of every word that starts with `prefix`, and where it is, word after word.
     ///
     /// # Errors
     /// Of the index.
-    fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Self::Error>;
+    fn words_with_prefix(
+        &self,
+        prefix: &[u8],
+        each: &mut dyn FnMut(DocId, Places<'_>),
+    ) -> Result<(), Self::Error>;
 
     /// Where a text of a document may end and the next one begin.
     fn borders(&self) -> Borders;
@@ -80,6 +86,23 @@ pub trait Index {
     /// # Errors
     /// Of the table.
     fn columns(&self, doc: DocId) -> Result<Option<Columns>, Self::Error>;
+
+    /// Appends the lengths of a document's texts to `out`; BM25 asks. Nothing is appended if whoever asks does not see it.
+    ///
+    /// # Errors
+    /// Of the table.
+    fn lengths(&self, doc: DocId, out: &mut Vec<TextLength>) -> Result<(), Self::Error> {
+        if let Some(columns) = self.columns(doc)? {
+            out.extend(lengths::measure(self.analyzer(), columns.iter().map(Option::as_deref)));
+        }
+        Ok(())
+    }
+
+    /// How long all documents together are that are not deleted; BM25 asks.
+    ///
+    /// # Errors
+    /// Of the table.
+    fn totals(&self) -> Result<Totals, Self::Error>;
 }
 
 /// Borders between the texts of a document, one after the other with a byte between: that byte.
@@ -130,18 +153,23 @@ pub struct Match {
 ///
 /// # Errors
 /// Bad syntax (in boolean mode only), or what the index says.
-pub fn search<I: Index>(index: &I, mode: Mode, text: &[u8]) -> Result<Vec<Match>, SearchError<I::Error>> {
+pub fn search<I: Index>(
+    index: &I,
+    mode: Mode,
+    ranking: &Ranking,
+    text: &[u8],
+) -> Result<Vec<Match>, SearchError<I::Error>> {
     let parts = match mode {
         Mode::Boolean => query::parse_boolean(text).map_err(SearchError::Syntax)?,
         Mode::Natural | Mode::Expanded => query::parse_natural(text),
     };
-    let mut evaluation = Evaluation::new(index, mode, &parts);
+    let mut evaluation = Evaluation::new(index, mode, ranking, &parts);
     let mut found = evaluation.answer(&parts)?;
     if mode == Mode::Expanded && !found.is_empty() {
         let new = new_words(index, &found.documents().collect::<Vec<_>>(), |key| evaluation.has_asked(key))?;
         found = evaluation.answer_more(found, &new)?;
     }
-    Ok(evaluation.ranked(&found))
+    Ok(evaluation.ranked(&found)?)
 }
 
 /// By rank, best first, then by number: the order in which InnoDB gives what it found.

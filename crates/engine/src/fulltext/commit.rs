@@ -17,6 +17,7 @@ use vaquita_base::TableId;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::document::DocumentWords;
+use vaquita_fts::lengths::{self, TextLength};
 use vaquita_txn::Trx;
 
 /// Bytes of words that are made before they go into the caches together.
@@ -77,6 +78,8 @@ fn hand_over(core: &Core, changes: &mut DocumentChanges, id: TableId, net: &NetC
             for doc in &net.gone {
                 loaded.deletions += 1;
                 loaded.deleted.insert(DocId(*doc), loaded.deletions);
+                let lengths = loaded.indexes.iter().filter_map(|index| index.lengths.as_ref());
+                lengths.for_each(|lengths| lengths.of.write().remove(DocId(*doc)));
             }
         });
     }
@@ -104,9 +107,12 @@ fn hand_over(core: &Core, changes: &mut DocumentChanges, id: TableId, net: &NetC
 
 /// Words of some documents on their way to the caches.
 struct Batch {
-    indexes: Vec<(Arc<Analyzer>, Vec<usize>, Vec<DocumentWords>)>,
+    indexes: Vec<(Arc<Analyzer>, Vec<usize>, Vec<Measured>)>,
     bytes: usize,
 }
+
+/// Words of a document, and how long its texts are.
+type Measured = (DocumentWords, Vec<TextLength>);
 
 impl Batch {
     fn new(core: &Core, table: &Arc<Table>) -> Result<Batch> {
@@ -120,8 +126,10 @@ impl Batch {
     fn add(&mut self, doc: DocId, texts: &Texts) {
         for (analyzer, columns, words) in &mut self.indexes {
             let columns = columns.iter().map(|column| texts.of(*column));
-            words.push(DocumentWords::new(analyzer, doc, columns));
-            self.bytes += words.last().map_or(0, DocumentWords::bytes);
+            let found = DocumentWords::new(analyzer, doc, columns.clone());
+            self.bytes += found.bytes();
+            let lengths = lengths::measure_words(&found, columns);
+            words.push((found, lengths));
         }
     }
 
@@ -131,7 +139,12 @@ impl Batch {
         core.documents.with(table, |loaded| {
             for (index, words) in loaded.indexes.iter().zip(batches) {
                 let mut cache = index.cache.write();
-                words.iter().for_each(|words| cache.add_words(words));
+                words.iter().for_each(|(words, _)| cache.add_words(words));
+                let Some(lengths) = &index.lengths else { continue };
+                let mut lengths = lengths.of.write();
+                // Another transaction may have removed it since it was read.
+                let there = words.iter().filter(|(words, _)| !loaded.deleted.contains_key(&words.doc()));
+                there.for_each(|(words, texts)| lengths.put(words.doc(), texts));
             }
         })
     }

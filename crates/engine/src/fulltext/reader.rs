@@ -4,14 +4,15 @@
 //! are left out by whoever reads them.
 
 use super::auxiliary::{self, ILIST, Reading, WORD};
+use super::lengths;
 use super::load::DocumentReader;
 use crate::core::Core;
 use crate::cursor::estimate::count_or_estimate_rows;
 use crate::cursor::{Cursor, ReadOptions, Seek};
-use crate::documents::{self, Settled, TableDocuments, WordsSeen};
+use crate::documents::{self, KnownLengths, Settled, TableDocuments, WordsSeen};
 use crate::error::{Error, Result};
 use crate::table::{FullTextIndex, Table};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_format::Corruption;
@@ -20,7 +21,9 @@ use vaquita_format::column::MType;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::ilist::{Places, Postings};
+use vaquita_fts::lengths::{TextLength, Totals, measure};
 use vaquita_fts::partition::table_of;
+use vaquita_fts::ranking::Ranking;
 use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
 
 /// A full-text index in one search.
@@ -45,6 +48,8 @@ pub struct FullTextReader<'c> {
     settled: Option<Settled>,
     /// Bytes that a search may hold.
     limit: u64,
+    /// How long documents are, to BM25.
+    lengths: OnceCell<Arc<KnownLengths>>,
 }
 
 /// What a search counts for an entry of a list that it reads, and for a document that it finds: what 5.6.24 counts, but for some
@@ -84,6 +89,7 @@ impl<'c> FullTextReader<'c> {
             documents,
             settled,
             limit: core.live.search_limit.load(Ordering::Relaxed),
+            lengths: OnceCell::new(),
         })
     }
 
@@ -91,8 +97,24 @@ impl<'c> FullTextReader<'c> {
     ///
     /// # Errors
     /// Bad syntax; those of reading.
-    pub fn search(&self, mode: Mode, query: &[u8]) -> std::result::Result<Vec<Match>, SearchError<Error>> {
-        search(self, mode, query)
+    pub fn search(
+        &self,
+        mode: Mode,
+        ranking: &Ranking,
+        query: &[u8],
+    ) -> std::result::Result<Vec<Match>, SearchError<Error>> {
+        search(self, mode, ranking, query)
+    }
+
+    /// How long the documents of the index are.
+    fn known_lengths(&self) -> Result<&Arc<KnownLengths>> {
+        match self.lengths.get() {
+            Some(known) => Ok(known),
+            None => {
+                let known = lengths::of_index(self.core, &self.table, &self.index)?;
+                Ok(self.lengths.get_or_init(|| known))
+            }
+        }
     }
 
     /// Whether nobody was changing documents of the table when the search began: see [`Statement::sees_found`](crate::Statement::sees_found).
@@ -169,17 +191,15 @@ impl Index for FullTextReader<'_> {
         Ok(())
     }
 
-    fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<()> {
+    fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<()> {
         // The first letter with others behind it may have another weight than alone, and be in another table.
         for table in &self.words {
             let is_wanted = |word: &[u8]| self.analyzer().has_prefix(word, prefix);
-            self.lists(table, prefix, Seek::GreaterOrEqual, is_wanted, &mut |doc, places| {
-                each(doc, places.count());
-            })?;
+            self.lists(table, prefix, Seek::GreaterOrEqual, is_wanted, &mut *each)?;
         }
         let analyzer = &self.seen.analyzer;
         for (cache, turn) in &self.seen.caches {
-            cache.read().words_with_prefix_until(*turn, analyzer, prefix, |_, doc, count| each(doc, count));
+            cache.read().words_with_prefix_until(*turn, analyzer, prefix, |_, doc, places| each(doc, places));
         }
         Ok(())
     }
@@ -200,6 +220,22 @@ impl Index for FullTextReader<'_> {
             true => Err(Error::SearchTooLarge),
             false => Ok(()),
         }
+    }
+
+    fn lengths(&self, doc: DocId, out: &mut Vec<TextLength>) -> Result<()> {
+        if let Some(texts) = self.known_lengths()?.of.read().of(doc) {
+            out.extend_from_slice(texts);
+            return Ok(());
+        }
+        // It went since the search began, and its texts are still to be seen.
+        if let Some(columns) = self.columns(doc)? {
+            out.extend(measure(&self.seen.analyzer, columns.iter().map(Option::as_deref)));
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Result<Totals> {
+        Ok(self.known_lengths()?.of.read().totals())
     }
 
     fn columns(&self, doc: DocId) -> Result<Option<Columns>> {

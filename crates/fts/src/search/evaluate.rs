@@ -20,13 +20,15 @@ use super::{Index, Match, Mode, phrase};
 use crate::DocId;
 use crate::query::{Part, Sign};
 use crate::rank;
+use crate::ranking::Ranking;
 
 /// A query that is being answered.
 pub(super) struct Evaluation<'a, I> {
     index: &'a I,
+    ranking: &'a Ranking,
     /// The parser cuts words into pieces that are looked for as they follow each other.
     terms_are_phrases: bool,
-    words: AskedWords,
+    words: AskedWords<'a>,
     /// Entries of lists that were read.
     entries: u64,
 }
@@ -42,15 +44,15 @@ struct Group<'p> {
 
 impl<'a, I: Index> Evaluation<'a, I> {
     /// For a query of these parts.
-    pub(super) fn new(index: &'a I, mode: Mode, parts: &[Part]) -> Evaluation<'a, I> {
+    pub(super) fn new(index: &'a I, mode: Mode, ranking: &'a Ranking, parts: &[Part]) -> Evaluation<'a, I> {
         let terms_are_phrases = mode == Mode::Boolean && index.analyzer().parser().cuts_terms();
-        let mut evaluation =
-            Evaluation { index, terms_are_phrases, words: AskedWords::new(false), entries: 0 };
+        let words = AskedWords::new(false, ranking);
+        let mut evaluation = Evaluation { index, ranking, terms_are_phrases, words, entries: 0 };
         let is_one_word = match parts {
             [Part::Term { sign: Sign::Optional, text, .. }] => evaluation.words_of(text).len() == 1,
             _ => false,
         };
-        evaluation.words = AskedWords::new(is_one_word && mode != Mode::Expanded);
+        evaluation.words = AskedWords::new(is_one_word && mode != Mode::Expanded, ranking);
         evaluation
     }
 
@@ -209,13 +211,28 @@ impl<'a, I: Index> Evaluation<'a, I> {
     }
 
     /// What was found, with ranks.
-    pub(super) fn ranked(&self, found: &Found) -> Vec<Match> {
-        let rarities = self.words.rarities(self.index.documents());
+    pub(super) fn ranked(&self, found: &Found) -> Result<Vec<Match>, I::Error> {
         let mut times = self.words.times();
+        let Ranking::Bm25(settings, weights) = self.ranking else {
+            let rarities = self.words.rarities(self.index.documents());
+            let rank = |(doc, hit): (DocId, &Hit)| {
+                let mut rank = f32::from(hit.adjustment);
+                hit.words.each(|word| rank += rank::weight(times.of(word, doc) as u32, rarities[word]));
+                Match { doc, rank }
+            };
+            return Ok(found.iter().map(rank).collect());
+        };
+        let totals = self.index.totals()?;
+        let length_mean = weights.length(totals.words) / totals.documents.max(1) as f64;
+        let scorers = self.words.scorers(*settings, totals.documents, length_mean);
+        let mut texts = Vec::new();
         let rank = |(doc, hit): (DocId, &Hit)| {
-            let mut rank = f32::from(hit.adjustment);
-            hit.words.each(|word| rank += rank::weight(times.of(word, doc), rarities[word]));
-            Match { doc, rank }
+            texts.clear();
+            self.index.lengths(doc, &mut texts)?;
+            let length = weights.length(texts.iter().map(|text| text.words.into()));
+            let mut rank = f64::from(hit.adjustment);
+            hit.words.each(|word| rank += scorers[word].score(times.of(word, doc), length));
+            Ok(Match { doc, rank: rank as f32 })
         };
         found.iter().map(rank).collect()
     }

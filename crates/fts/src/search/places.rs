@@ -35,6 +35,11 @@ impl WordPlaces {
         self.documents.push((doc, start..self.bytes.len()));
     }
 
+    /// The places as they came, as lists have them.
+    pub(super) fn encoded(&self) -> impl Iterator<Item = &[u8]> {
+        self.documents.iter().map(|(_, at)| &self.bytes[at.clone()])
+    }
+
     /// No more come.
     pub(super) fn finish(&mut self) {
         if !self.documents.is_sorted_by_key(|(doc, _)| *doc) {

@@ -5,30 +5,41 @@ use std::collections::HashMap;
 use super::Index;
 use super::found::{Found, Hit, seek};
 use super::places::WordPlaces;
-use crate::{DocId, rank};
+use crate::bm25::{Bm25, Scorer, Weights};
+use crate::ilist::Places;
+use crate::ranking::Ranking;
+use crate::{DocId, lengths, rank};
 
-/// A word of a query, however often it comes. `apple` and `apple*` are one word.
+/// A word of a query, however often it comes. `apple` and `apple*` are one word to InnoDB's ranks, and two to BM25.
 #[derive(Debug)]
 struct AskedWord {
-    /// How often documents have it, in ascending order of the documents.
-    times: Vec<(DocId, u32)>,
-    /// Documents, added up over all places of the query that ask for it, and all words it is the prefix of.
+    /// How often documents have it, in ascending order of the documents; to BM25 as much as their texts weigh.
+    times: Vec<(DocId, f64)>,
+    /// Documents, added up over all places of the query that ask for it, and all words it is the prefix of; to BM25 those that have it.
     documents: u64,
 }
 
 /// All words of a query, numbered as they come.
 #[derive(Debug, Default)]
-pub(super) struct AskedWords {
+pub(super) struct AskedWords<'a> {
     words: Vec<AskedWord>,
     /// Whether there is only one.
     is_only: bool,
     by_key: HashMap<Box<[u8]>, usize>,
+    /// Those that are prefixes, to BM25.
+    by_prefix: HashMap<Box<[u8]>, usize>,
+    /// Of BM25.
+    weights: Option<&'a Weights>,
 }
 
-impl AskedWords {
+impl<'a> AskedWords<'a> {
     /// For a query of one word, or of more.
-    pub(super) fn new(is_only: bool) -> AskedWords {
-        AskedWords { is_only, ..AskedWords::default() }
+    pub(super) fn new(is_only: bool, ranking: &'a Ranking) -> AskedWords<'a> {
+        let weights = match ranking {
+            Ranking::Innodb => None,
+            Ranking::Bm25(_, weights) => Some(weights),
+        };
+        AskedWords { is_only, weights, ..AskedWords::default() }
     }
 
     /// Asks the index for a word, or for all with a prefix: what is found, and how many entries of lists that are. Where the word is may
@@ -41,29 +52,40 @@ impl AskedWords {
         mut places: Option<&mut WordPlaces>,
     ) -> Result<(Found, usize), I::Error> {
         let mut times = Vec::new();
+        let alike = self.weights.map_or(Some(1.0), Weights::alike);
+        let mut to_weigh = alike.is_none().then(WordPlaces::default);
+        let mut each = |doc, at: Places<'_>| {
+            times.push((doc, f64::from(at.count()) * alike.unwrap_or(1.0)));
+            for places in [places.as_deref_mut(), to_weigh.as_mut()].into_iter().flatten() {
+                places.push(doc, &at);
+            }
+        };
         match is_prefix {
-            true => index.words_with_prefix(text, &mut |doc, count| times.push((doc, count)))?,
-            false => index.word(text, &mut |doc, at| {
-                times.push((doc, at.count()));
-                if let Some(places) = &mut places {
-                    places.push(doc, &at);
-                }
-            })?,
+            true => index.words_with_prefix(text, &mut each)?,
+            false => index.word(text, &mut each)?,
         }
-        let number = self.number(index.analyzer().key(text));
-        let word = &mut self.words[number];
         // Deleted documents make a word less rare, unless it is all that is asked for.
         let all = times.len();
+        if let Some(places) = &to_weigh {
+            weigh(index, self.weights.map_or(&[], Weights::columns), places, &mut times)?;
+        }
         if index.has_deleted() {
             times.retain(|&(doc, _)| !index.is_deleted(doc));
         }
         let entries = times.len();
-        word.documents += if self.is_only { entries } else { all } as u64;
         if !times.is_sorted_by(|a, b| a.0 < b.0) {
             times.sort_by_key(|&(doc, _)| doc);
         }
+        let number = self.number(index.analyzer().key(text), is_prefix);
         let same = times.chunk_by(|a, b| a.0 == b.0);
         let found = Found::new(same.map(|same| (same[0].0, Hit::of(number, same.len()))).collect());
+        let word = &mut self.words[number];
+        if self.weights.is_some() {
+            word.times = times.chunk_by(|a, b| a.0 == b.0).map(together).collect();
+            word.documents = word.times.len() as u64;
+            return Ok((found, entries));
+        }
+        word.documents += if self.is_only { entries } else { all } as u64;
         // Of several words with the prefix the first one counts.
         times.dedup_by_key(|&mut (doc, _)| doc);
         if word.times.is_empty() {
@@ -85,20 +107,51 @@ impl AskedWords {
         self.words.iter().map(|word| rank::rarity(documents, word.documents)).collect()
     }
 
+    /// What scores documents by each word, by number.
+    pub(super) fn scorers(&self, settings: Bm25, documents: u64, length_mean: f64) -> Vec<Scorer> {
+        let scorer = |word: &AskedWord| settings.scorer(documents, word.documents, length_mean, 1.0);
+        self.words.iter().map(scorer).collect()
+    }
+
     /// How often documents have words, asked in ascending order of the documents.
     pub(super) fn times(&self) -> Times<'_> {
         Times { words: &self.words, places: vec![0; self.words.len()] }
     }
 
-    fn number(&mut self, key: Box<[u8]>) -> usize {
-        if let Some(&number) = self.by_key.get(&key) {
+    fn number(&mut self, key: Box<[u8]>, is_prefix: bool) -> usize {
+        let numbers = match is_prefix && self.weights.is_some() {
+            true => &mut self.by_prefix,
+            false => &mut self.by_key,
+        };
+        if let Some(&number) = numbers.get(&key) {
             return number;
         }
         let number = self.words.len();
-        self.by_key.insert(key, number);
+        numbers.insert(key, number);
         self.words.push(AskedWord { times: Vec::new(), documents: 0 });
         number
     }
+}
+
+/// What several words with a prefix are to a document.
+fn together(same: &[(DocId, f64)]) -> (DocId, f64) {
+    (same[0].0, same.iter().map(|(_, times)| times).sum())
+}
+
+/// Says how often each document has a word by what the texts weigh in which it is. `times` has the documents in the order of `places`.
+fn weigh<I: Index>(
+    index: &I,
+    weights: &[f64],
+    places: &WordPlaces,
+    times: &mut [(DocId, f64)],
+) -> Result<(), I::Error> {
+    let (mut texts, mut room) = (Vec::new(), Vec::new());
+    for ((doc, times), places) in times.iter_mut().zip(places.encoded()) {
+        texts.clear();
+        index.lengths(*doc, &mut texts)?;
+        *times = lengths::weigh(&texts, weights, places, &mut room);
+    }
+    Ok(())
 }
 
 /// A way through the documents of all words at once.
@@ -110,10 +163,10 @@ pub(super) struct Times<'a> {
 
 impl Times<'_> {
     /// How often a document has a word.
-    pub(super) fn of(&mut self, word: usize, doc: DocId) -> u32 {
+    pub(super) fn of(&mut self, word: usize, doc: DocId) -> f64 {
         let times = &self.words[word].times;
         let place = &mut self.places[word];
         *place = seek(times, *place, doc, |there| there.0);
-        times.get(*place).filter(|there| there.0 == doc).map_or(0, |there| there.1)
+        times.get(*place).filter(|there| there.0 == doc).map_or(0.0, |there| there.1)
     }
 }

@@ -12,6 +12,8 @@ use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
 use vaquita_fts::ilist::Places;
+use vaquita_fts::lengths::{Lengths, Totals, measure};
+use vaquita_fts::ranking::Ranking;
 use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
 
 /// Documents and the cache of their words.
@@ -36,7 +38,17 @@ impl Memory {
 
     /// What it answers, or the words of the error.
     pub(crate) fn ask(&self, mode: Mode, query: &str) -> Result<Vec<Match>, String> {
-        search(self, mode, query.as_bytes()).map_err(|error| match error {
+        self.ask_ranked(mode, &Ranking::Innodb, query)
+    }
+
+    /// The same with ranks of one's choice.
+    pub(crate) fn ask_ranked(
+        &self,
+        mode: Mode,
+        ranking: &Ranking,
+        query: &str,
+    ) -> Result<Vec<Match>, String> {
+        search(self, mode, ranking, query.as_bytes()).map_err(|error| match error {
             SearchError::Syntax(error) => error.to_string(),
             SearchError::Index(never) => match never {},
         })
@@ -59,9 +71,21 @@ impl Index for Memory {
         Ok(())
     }
 
-    fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, u32)) -> Result<(), Infallible> {
-        self.cache.words_with_prefix(&self.analyzer, prefix, |_, doc, count| each(doc, count));
+    fn words_with_prefix(
+        &self,
+        prefix: &[u8],
+        each: &mut dyn FnMut(DocId, Places<'_>),
+    ) -> Result<(), Infallible> {
+        self.cache.words_with_prefix(&self.analyzer, prefix, |_, doc, places| each(doc, places));
         Ok(())
+    }
+
+    fn totals(&self) -> Result<Totals, Infallible> {
+        let mut lengths = Lengths::gathering(self.documents.values().map(Vec::len).max().unwrap_or(0));
+        for (&doc, columns) in &self.documents {
+            lengths.put(doc, &measure(&self.analyzer, columns.iter().map(Option::as_deref)));
+        }
+        Ok(lengths.totals())
     }
 
     fn borders(&self) -> Borders {

@@ -103,6 +103,8 @@ pub enum Kind {
     TimeZone,
     /// Language of the names of days and months.
     Locale,
+    /// Which ranks full-text searches give; `index`: those that an index asks for.
+    Ranking,
     /// The number of a version that clients look for features by, and what follows it.
     Version,
 }
@@ -339,6 +341,7 @@ pub fn describe(kind: Kind) -> String {
         Kind::Engine => "InnoDB".to_owned(),
         Kind::TimeZone => "time zone".to_owned(),
         Kind::Locale => "locale".to_owned(),
+        Kind::Ranking => "index, innodb, bm25, bm25(column weight, ..)".to_owned(),
         Kind::Version => "version".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Kind, VarDef, VarValue, sql_mode};
 use std::borrow::Cow;
+use vaquita_engine::fulltext::NamedRanking;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::collation;
 use vaquita_types::{SqlError, SqlResult, Value, Warnings};
@@ -227,6 +228,13 @@ pub fn parse(def: &VarDef, given: Given<'_>, strict: bool, warnings: &mut Warnin
             match LOCALES.iter().find(|l| l.eq_ignore_ascii_case(&text)) {
                 Some(locale) => Ok(VarValue::Text((*locale).into())),
                 None => Err(SqlError::new(1649, format!("Unknown locale: '{}'", given.shown()))),
+            }
+        }
+        Kind::Ranking => {
+            let text = given.text().ok_or_else(|| wrong_value(name, &given.shown()))?;
+            match text.eq_ignore_ascii_case("index") || text.parse::<NamedRanking>().is_ok() {
+                true => Ok(VarValue::Text(text.as_ref().into())),
+                false => Err(wrong_value(name, &given.shown())),
             }
         }
         Kind::Version => {

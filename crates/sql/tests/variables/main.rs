@@ -47,6 +47,7 @@ fn another(def: &VarDef) -> String {
         Kind::Engine => "InnoDB".to_owned(),
         Kind::TimeZone => "+01:00".to_owned(),
         Kind::Locale => "de_DE".to_owned(),
+        Kind::Ranking => "bm25".to_owned(),
         Kind::Version => "8.0.36".to_owned(),
     }
 }
