@@ -147,6 +147,8 @@ pub struct KeyDefinition {
     pub invisible: bool,
     /// `WITH PARSER` of a FULLTEXT key.
     pub parser: Option<String>,
+    /// How the words of a FULLTEXT key are divided among its tables: its comment said so when it was made.
+    pub split: Option<String>,
 }
 
 /// A foreign key.
@@ -403,6 +405,7 @@ impl KeyDefinition {
             generated: false,
             invisible: false,
             parser: None,
+            split: None,
         }
     }
 

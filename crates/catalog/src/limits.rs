@@ -70,7 +70,7 @@ impl Definition {
     /// documents that is one, if there is one of its name.
     ///
     /// # Errors
-    /// 1054, 1525 ranks; 1166, 1280, 1283, 1798.
+    /// 1054, 1525 ranks and divisions of words; 1166, 1280, 1283, 1798.
     pub fn check_words(&self) -> SqlResult<()> {
         let words = || self.keys.iter().filter(|key| key.kind == KeyKind::FullText);
         if words().next().is_none() {
@@ -90,6 +90,7 @@ impl Definition {
             }
         }
         self.check_rankings()?;
+        self.check_splits()?;
         self.check_doc_id()?;
         let Some(at) = self.key(DOC_ID_INDEX) else { return Ok(()) };
         let key = &self.keys[at];

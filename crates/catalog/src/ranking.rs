@@ -1,14 +1,24 @@
 //! Which ranks searches in a FULLTEXT index give: `vaquita_ft_ranking=bm25(title 4)` in the comment of the index, as MySQL 5.7 has
-//! `MERGE_THRESHOLD=` there. A server that does not know it keeps a comment.
+//! `MERGE_THRESHOLD=` there. A server that does not know it keeps a comment. And how its words are divided among its tables:
+//! `vaquita_ft_split=hash`, which takes effect when the key is made.
 
 use super::definition::{Definition, KeyDefinition, KeyKind};
-use vaquita_engine::fulltext::{NamedRanking, Ranking, RankingError};
+use vaquita_engine::fulltext::{NamedRanking, Ranking, RankingError, Split};
+use vaquita_engine::lower::collation::Collation;
 use vaquita_types::{SqlError, SqlResult};
 
 /// The variable that says so for a session, and what comments say it by.
 pub const VARIABLE: &str = "vaquita_ft_ranking";
 
+/// What comments say by it how words are divided.
+const SPLIT: &str = "vaquita_ft_split";
+
 impl KeyDefinition {
+    /// The division of words that its comment asks for.
+    pub fn asked_split(&self) -> Option<String> {
+        Split::in_text(&self.comment, &format!("{SPLIT}=")).map(str::to_owned)
+    }
+
     /// The ranks that its comment asks for.
     ///
     /// # Errors
@@ -19,6 +29,22 @@ impl KeyDefinition {
 }
 
 impl Definition {
+    /// Checks that the divisions of words are some, for the collations of the keys.
+    ///
+    /// # Errors
+    /// 1525.
+    pub(crate) fn check_splits(&self) -> SqlResult<()> {
+        for key in &self.keys {
+            let Some(split) = &key.split else { continue };
+            let column = key.parts.first().and_then(|part| self.key_column(&part.column));
+            let collation = column.and_then(|at| Collation::of(self.columns[at].ty.collation));
+            if collation.is_none_or(|collation| Split::of(split, collation).is_err()) {
+                return Err(SqlError::new(1525, format!("Incorrect {SPLIT} value: '{split}'")));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the ranks that comments of FULLTEXT keys ask for are some, of columns that the keys have.
     ///
     /// # Errors

@@ -83,6 +83,7 @@ impl Definition {
                     name: key.name.clone(),
                     columns: parts.iter().map(|part| part.column).collect(),
                     parser: key.parser.clone(),
+                    split: key.split.clone(),
                 }),
                 KeyKind::Spatial => return Err(SqlError::unsupported("SPATIAL indexes")),
                 KeyKind::Unique | KeyKind::Plain => spec.indexes.push(IndexSpec {
@@ -250,7 +251,7 @@ fn keys_of(table: &Table, extra: &Extra) -> Vec<KeyDefinition> {
     let words = table.fulltext.iter().map(|index| {
         let parts = index.columns.iter().map(|at| KeyPart::whole(&table.columns[*at].def.name)).collect();
         let key = KeyDefinition::new(KeyKind::FullText, &index.name, parts);
-        with_options(KeyDefinition { parser: index.parser.clone(), ..key }, extra)
+        with_options(KeyDefinition { parser: index.parser.clone(), split: index.split.clone(), ..key }, extra)
     });
     keys.into_iter().map(|(_, key)| key).chain(words).collect()
 }
@@ -292,6 +293,7 @@ fn key_of(index: &Index, table: &Table, extra: &Extra) -> KeyDefinition {
         generated: table.foreign_keys.iter().any(is_of_constraint),
         invisible: false,
         parser: None,
+        split: None,
         parts,
     };
     with_options(key, extra)

@@ -42,6 +42,7 @@ pub use vaquita_fts::DocId;
 pub use vaquita_fts::analyzer::{Analyzer, SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 pub use vaquita_fts::ilist::Postings;
 pub use vaquita_fts::parser;
+pub use vaquita_fts::partition::Split;
 pub use vaquita_fts::query::SyntaxError;
 pub use vaquita_fts::ranking::{NamedRanking, Ranking, RankingError};
 pub use vaquita_fts::search::{BestFirst, Match, Mode, SearchError, best_first};
@@ -86,17 +87,26 @@ pub fn flush(core: &Core, table: &Arc<Table>) -> Result<()> {
     sync::write(core, table).map(drop)
 }
 
-/// What makes words of texts of a collation, with the parser of that name, or InnoDB's own way; else what is wrong. All of its words count.
+/// What makes words of texts of a collation, with the parser of an index, or InnoDB's own way; else what is wrong. All of its words count.
 pub(crate) fn analyzer(
     core: &Core,
-    parser: Option<&str>,
+    index: &FullTextIndex,
     collation: Collation,
 ) -> std::result::Result<Analyzer, String> {
-    let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
-    let Some(name) = parser else { return Ok(analyzer) };
+    let split = split_of(index, collation)?;
+    let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone()).with_split(split);
+    let Some(name) = index.parser.as_deref() else { return Ok(analyzer) };
     let parser = core.options.parsers.make(name, collation.charset());
     let parser = parser.ok_or_else(|| format!("there is no parser {name}"))?;
     Ok(analyzer.with_parser(parser))
+}
+
+/// How the words of an index are divided among its tables.
+fn split_of(index: &FullTextIndex, collation: Collation) -> std::result::Result<Split, String> {
+    match &index.split {
+        Some(split) => Split::of(split, collation).map_err(|e| e.to_string()),
+        None => Ok(Split::Innodb),
+    }
 }
 
 /// The collation of the words of an index.

@@ -20,6 +20,7 @@
 //! | table | `index/NAME/descending` | numbers of the parts of an index that are descending, from 0, with commas between. The engine itself |
 //! |  |  | writes and reads it: the order of the tree depends on it |
 //! | table | `index/NAME/parser` | what makes words of the texts of a FULLTEXT index; the engine itself writes and reads it |
+//! | table | `index/NAME/split` | how the words of a FULLTEXT index are divided among its tables; the engine itself writes and reads it |
 //! | table | `index/NAME/generated` | `1`: the index was made for a foreign key, nobody asked for it |
 //! | table | `check/NAME/clause`, `check/NAME/columns` | of a CHECK constraint: its condition, the columns in it |
 //! | table | `check/NAME/unenforced` | `1`: it is not enforced. NAME is `%nN` of one that is named after the table, `TABLE_chk_N` |
@@ -27,6 +28,7 @@
 //!
 //! A table made by the engine's API has no options, and its columns no type line.
 
+use crate::table::FullTextIndex;
 use vaquita_format::index_def::KeyPart;
 
 /// Options of tables, by name.
@@ -159,12 +161,20 @@ pub fn parser(extra: &Extra, index: &str) -> Option<String> {
     extra.get(&index_option(index, PARSER)).map(str::to_owned)
 }
 
+/// Option of a FULLTEXT index: how its words are divided among its tables.
+const SPLIT: &str = "split";
+
+/// The division of words that is kept of a FULLTEXT index.
+pub fn split(extra: &Extra, index: &str) -> Option<String> {
+    extra.get(&index_option(index, SPLIT)).map(str::to_owned)
+}
+
 /// A table's extra with what the engine itself keeps of the indexes: directions, as [`direct`] reads them, and whether they are hidden;
-/// of FULLTEXT indexes the parser.
+/// of FULLTEXT indexes the parser and the division of words.
 pub(crate) fn with_indexes<'i>(
     extra: &str,
     indexes: impl Iterator<Item = (&'i str, &'i [KeyPart], bool)>,
-    fulltext: impl Iterator<Item = (&'i str, Option<&'i str>)>,
+    fulltext: &[FullTextIndex],
 ) -> String {
     let mut kept = Extra::parse(extra);
     for (name, parts, hidden) in indexes {
@@ -173,8 +183,9 @@ pub(crate) fn with_indexes<'i>(
         let numbers: Vec<String> = down.map(|(n, _)| n.to_string()).collect();
         kept.set(&index_option(name, DESCENDING), Some(numbers.join(",")).filter(|n| !n.is_empty()));
     }
-    for (name, parser) in fulltext {
-        kept.set(&index_option(name, PARSER), parser.map(str::to_owned));
+    for index in fulltext {
+        kept.set(&index_option(&index.name, PARSER), index.parser.clone());
+        kept.set(&index_option(&index.name, SPLIT), index.split.clone());
     }
     kept.to_text()
 }

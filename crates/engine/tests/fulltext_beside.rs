@@ -24,7 +24,7 @@ const WORDS: [&str; 8] = ["apple", "pear", "fig", "kiwi", "plum", "grape", "lemo
 const ROWS: i32 = 40;
 
 fn fulltext(name: &str, column: usize) -> FullTextSpec {
-    FullTextSpec { name: name.into(), columns: vec![column], parser: None }
+    FullTextSpec { name: name.into(), columns: vec![column], parser: None, split: None }
 }
 
 fn spec(name: &str, own: bool, fulltext: &[FullTextSpec]) -> TableSpec {

@@ -18,7 +18,6 @@ use vaquita_format::index_def::KeyPart;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::ilist::{BYTES_FULL, Node};
-use vaquita_fts::partition::table_of;
 use vaquita_io::sim::SimDisk;
 use vaquita_storage::SystemFile;
 
@@ -48,7 +47,7 @@ fn spec(name: &str, fulltext: Vec<FullTextSpec>) -> TableSpec {
 }
 
 fn words(name: &str, columns: &[usize]) -> FullTextSpec {
-    FullTextSpec { name: name.into(), columns: columns.to_vec(), parser: None }
+    FullTextSpec { name: name.into(), columns: columns.to_vec(), parser: None, split: None }
 }
 
 type Texts = [Option<String>; 2];
@@ -128,7 +127,7 @@ fn found(session: &mut Session, table: &Table, index: usize) -> (Words, usize) {
                     ilist: std::mem::take(&mut values[4]),
                 };
                 node.validate().unwrap();
-                assert_eq!(table_of(analyzer.collation(), &values[0]), n);
+                assert_eq!(analyzer.table_of(&values[0]), n);
                 assert!(node.ilist.len() < BYTES_FULL + 4_096);
                 let postings = all.entry(analyzer.key(&values[0])).or_default();
                 let mut list = node.postings();

@@ -34,7 +34,12 @@ fn spec(name: &str, words: &[(&str, &[usize])], own: bool) -> TableSpec {
     spec.file_per_table = own;
     spec.fulltext = words
         .iter()
-        .map(|(name, columns)| FullTextSpec { name: (*name).into(), columns: columns.to_vec(), parser: None })
+        .map(|(name, columns)| FullTextSpec {
+            name: (*name).into(),
+            columns: columns.to_vec(),
+            parser: None,
+            split: None,
+        })
         .collect();
     spec
 }
@@ -139,7 +144,7 @@ fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, String> {
         }
         let keys: Vec<&str> = table.indexes.iter().map(|i| i.name.as_str()).collect();
         let words: Vec<String> =
-            table.fulltext.iter().map(|i| format!("{} {:?}", i.name, i.columns)).collect();
+            table.fulltext.iter().map(|i| format!("{} {:?} {:?}", i.name, i.columns, i.split)).collect();
         assert_eq!(keys.contains(&DOC_ID_INDEX), table.columns.iter().any(|c| c.hidden), "{name}");
         found.insert(name.clone(), format!("{keys:?} {words:?}\n{}", rows(&mut session, name)));
     }
@@ -229,12 +234,22 @@ fn all_of_an_index_or_nothing() {
     cut(&words, counts, "rename", |s| s.rename_table(TABLE, "b/t"));
     cut(&words, counts, "copy", |s| rebuild(s, &[("b", &[2]), ("ba", &[2, 1])], false));
     let two = cut(&words, counts, "another index", |s| {
-        let fulltext = [FullTextSpec { name: "b".into(), columns: vec![2], parser: None }];
+        let split = Some("hash".into());
+        let fulltext = [FullTextSpec { name: "b".into(), columns: vec![2], parser: None, split }];
         alter(s, Alteration { fulltext: &fulltext, ..Alteration::default() })
     });
     cut(&two, counts, "another in its place", |s| {
-        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1], parser: None }];
+        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1], parser: None, split: None }];
         let dropped_indexes = ["a".to_owned(), "b".to_owned()];
+        alter(
+            s,
+            Alteration { fulltext: &fulltext, dropped_indexes: &dropped_indexes, ..Alteration::default() },
+        )
+    });
+    cut(&words, counts, "its words divided otherwise", |s| {
+        let split = Some("words(g, m, p, s, w)".into());
+        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![1], parser: None, split }];
+        let dropped_indexes = ["a".to_owned()];
         alter(
             s,
             Alteration { fulltext: &fulltext, dropped_indexes: &dropped_indexes, ..Alteration::default() },
@@ -242,7 +257,7 @@ fn all_of_an_index_or_nothing() {
     });
     let none = cut(&words, counts, "drop index", |s| s.drop_index(TABLE, "a"));
     cut(&none, counts, "the first again", |s| {
-        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1], parser: None }];
+        let fulltext = [FullTextSpec { name: "a".into(), columns: vec![2, 1], parser: None, split: None }];
         alter(s, Alteration { fulltext: &fulltext, ..Alteration::default() })
     });
     assert!(counts[0] > 50 && counts[1] > 30, "{counts:?} outcomes are as before and as after");

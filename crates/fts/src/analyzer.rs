@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 use vaquita_format::collation::Collation;
 
 use crate::parser::{Parser, Words};
+use crate::partition::Split;
 use crate::stopwords::{Stopwords, WordList};
 
 /// Characters of the shortest word that may be asked for (`innodb_ft_min_token_size`): 0 to 16, by default 3.
@@ -41,6 +42,7 @@ pub struct Analyzer {
     parser: Box<dyn Parser>,
     sizes: RangeInclusive<usize>,
     stopwords: Stopwords,
+    split: Split,
 }
 
 impl Analyzer {
@@ -51,6 +53,7 @@ impl Analyzer {
             parser: Box::new(Words::new(collation.charset())),
             sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT,
             stopwords: Stopwords::new(&WordList::default_list(), collation),
+            split: Split::Innodb,
         }
     }
 
@@ -70,6 +73,17 @@ impl Analyzer {
     #[must_use]
     pub fn with_stopwords(self, list: &WordList) -> Analyzer {
         Analyzer { stopwords: Stopwords::new(list, self.collation), ..self }
+    }
+
+    /// With another division of words among tables.
+    #[must_use]
+    pub fn with_split(self, split: Split) -> Analyzer {
+        Analyzer { split, ..self }
+    }
+
+    /// Which of an index's tables a word is in: [`Split::table_of`].
+    pub fn table_of(&self, word: &[u8]) -> usize {
+        self.split.table_of(self.collation, word)
     }
 
     /// The collation of texts and words.

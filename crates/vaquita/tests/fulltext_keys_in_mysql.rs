@@ -98,30 +98,36 @@ fn rebuild(session: &mut Session, name: &str) {
         .unwrap_or_else(|e: Error| panic!("{name}: {e}"));
 }
 
-/// Takes the FULLTEXT key of a table away and makes it again.
-fn make_again(session: &mut Session, name: &str) {
+/// Takes the FULLTEXT key of a table away and makes it again, its words divided so.
+fn make_again(session: &mut Session, name: &str, split: Option<&str>) {
     let table = session.run(|s| s.table(name)).unwrap();
     let index = table.fulltext[0].clone();
     drop(table);
     session.drop_index(name, &index.name).unwrap();
-    let fulltext = [FullTextSpec { name: index.name.clone(), columns: index.columns.clone(), parser: None }];
+    let (name_of_key, columns) = (index.name.clone(), index.columns.clone());
+    let split = split.map(str::to_owned);
+    let fulltext = [FullTextSpec { name: name_of_key, columns, parser: None, split }];
     let table = session.run(|s| s.table(name)).unwrap();
     let alteration = Alteration { fulltext: &fulltext, ..Alteration::default() };
     let done = session.alter_in_place(&table, &[], |t| t.alter(&[], alteration, Concurrency::Writes));
     assert!(done.unwrap(), "{name}");
 }
 
-fn change(dir: &Path) {
+fn take_over(dir: &Path) -> Engine {
     let mut options = Options { background: false, ..Options::new(dir) };
     options.storage.log_file_size = 16 << 20;
     options.storage.take_over = true;
-    let engine = Engine::open(options).unwrap();
+    Engine::open(options).unwrap()
+}
+
+fn change(dir: &Path) {
+    let engine = take_over(dir);
     let mut session = engine.session();
     for name in ["k/hidden", "k/old", "k/nokey"] {
         rebuild(&mut session, name);
     }
-    make_again(&mut session, "k/own");
-    make_again(&mut session, "k/bare");
+    make_again(&mut session, "k/own", None);
+    make_again(&mut session, "k/bare", None);
     session.truncate_table("k/emptied").unwrap();
     session.rename_table("k/moved", "l/moved").unwrap();
     fs::rename(dir.join("k/moved.frm"), dir.join("l/moved.frm")).unwrap();
@@ -179,4 +185,61 @@ fn the_server_goes_on_with_keys_that_were_made_here() {
     server.shutdown().unwrap();
     let log = server.error_log();
     assert!(!log.contains("[ERROR]"), "{log}");
+}
+
+/// The server would look for words in the tables in which it has them itself, and find some of them: such an index is marked as one that
+/// is corrupt.
+#[test]
+fn the_server_does_not_look_at_words_that_are_divided_otherwise() {
+    let mut server = Mysql56::start(ServerOptions::new()).unwrap();
+    server
+        .sql(
+            "create database k; use k;
+             create table t (id int primary key, a text, b text, fulltext a (a), fulltext b (b)) charset utf8;
+             insert into t values (1, 'apple', 'apple'), (2, 'pear', 'pear'), (3, 'plum', 'zest');",
+        )
+        .unwrap();
+    server.shutdown().unwrap();
+    let engine = take_over(server.datadir());
+    make_again(&mut engine.session(), "k/t", Some("hash"));
+    engine.close().unwrap();
+    drop(engine);
+
+    server.start_again().unwrap();
+    let found = |server: &Server, column: &str, word: &str| {
+        let sql = format!("select id from k.t where match ({column}) against ('{word}') order by id");
+        server.rows(&sql).map(|rows| rows.concat().join(" ")).map_err(|e| e.to_string())
+    };
+    for word in ["apple", "pear", "plum"] {
+        let refused = found(&server, "a", word).unwrap_err();
+        assert!(refused.contains("ERROR 1764"), "{refused}");
+    }
+    assert_eq!(found(&server, "b", "pear").unwrap(), "2", "the other index is as ever");
+    let checked = server.rows("check table k.t").unwrap();
+    assert!(checked[0][3].contains("marked as corrupted"), "{checked:?}");
+    // What the server writes meanwhile is found here, too, as long as nobody has made the index anew.
+    server.sql("insert into k.t values (4, 'apple fig', 'apple fig'); delete from k.t where id = 2").unwrap();
+    server.shutdown().unwrap();
+    let engine = take_over(server.datadir());
+    let table = engine.core().table("k/t").unwrap();
+    assert_eq!(table.fulltext.iter().map(|i| i.split.as_deref()).collect::<Vec<_>>(), [None, Some("hash")]);
+    vaquita_engine::fulltext::check(engine.core(), &table, &mut || true).unwrap();
+    drop(table);
+    engine.close().unwrap();
+    drop(engine);
+
+    server.start_again().unwrap();
+    server.sql("alter table k.t drop key a, add fulltext key a (a)").unwrap();
+    assert_eq!(
+        ["apple", "fig", "pear", "plum"].map(|word| found(&server, "a", word).unwrap()),
+        ["1 4", "4", "", "3"]
+    );
+    server.shutdown().unwrap();
+    // The mark went with the index, and what was kept of the other one does not count.
+    let engine = take_over(server.datadir());
+    let table = engine.core().table("k/t").unwrap();
+    assert!(table.fulltext.iter().all(|index| index.split.is_none()), "{:?}", table.fulltext);
+    vaquita_engine::fulltext::check(engine.core(), &table, &mut || true).unwrap();
+    drop(table);
+    engine.close().unwrap();
 }

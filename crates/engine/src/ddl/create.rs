@@ -56,6 +56,7 @@ pub(super) fn parts_of(storage: &Storage, spec: &TableSpec) -> TableParts {
         name: i.name.clone(),
         columns: i.columns.clone(),
         parser: i.parser.clone(),
+        split: i.split.clone(),
     };
     let mut parts = TableParts {
         id: TableId(0),
@@ -128,7 +129,7 @@ pub(super) fn extra_rows(parts: &TableParts) -> Vec<Values> {
         extra: kept::with_indexes(
             &parts.extra,
             parts.indexes.iter().map(|i| (i.name.as_str(), &i.parts[..], i.hidden)),
-            parts.fulltext.iter().map(|i| (i.name.as_str(), i.parser.as_deref())),
+            &parts.fulltext,
         ),
         columns: parts.columns.iter().map(column).collect(),
         index_comments: commented.map(|i| (i.id, i.comment.clone())).collect(),

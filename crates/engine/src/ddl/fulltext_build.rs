@@ -114,6 +114,7 @@ pub(crate) fn begin(
             name: spec.name.clone(),
             columns: spec.columns.clone(),
             parser: spec.parser.clone(),
+            split: spec.split.clone(),
         });
     }
     let known = Known::of(core, trx, &parts)?;
@@ -132,7 +133,7 @@ pub(crate) fn begin(
         let collation = Collation::of(collation).ok_or_else(|| {
             Error::BadDefinition(format!("index {}: collation {collation} is not known", index.name))
         })?;
-        let analyzer = crate::fulltext::analyzer(core, index.parser.as_deref(), collation);
+        let analyzer = crate::fulltext::analyzer(core, index, collation);
         let analyzer = analyzer.map_err(|e| Error::BadDefinition(format!("index {}: {e}", index.name)))?;
         analyzers.push(analyzer.with_stopwords(&stopwords.list));
     }
@@ -406,10 +407,10 @@ impl FullTextBuild {
         change.put_deleted(&deleted, &gone)
     }
 
-    /// What makes the words of the new indexes is kept.
+    /// What makes the words of the new indexes is kept, and where they are.
     fn settle_parsers(&self, change: &mut Change<'_>) -> Result<()> {
         let new = &self.parts.fulltext[self.first..];
-        if new.iter().all(|index| index.parser.is_none()) {
+        if new.iter().all(|index| index.parser.is_none() && index.split.is_none()) {
             return Ok(());
         }
         let dict = &change.core.dict;
@@ -418,6 +419,7 @@ impl FullTextBuild {
         for index in &mut parts.fulltext {
             if let Some(new) = new.iter().find(|new| new.id == index.id) {
                 index.parser.clone_from(&new.parser);
+                index.split.clone_from(&new.split);
             }
         }
         definition::replace_extra(change, &parts)

@@ -102,6 +102,8 @@ pub struct FullTextSpec {
     pub columns: Vec<usize>,
     /// What makes words of its texts, as [`FullTextIndex`](crate::table::FullTextIndex) has it.
     pub parser: Option<String>,
+    /// How its words are divided among its tables, as [`FullTextIndex`](crate::table::FullTextIndex) has it.
+    pub split: Option<String>,
 }
 
 /// A foreign key to be made.

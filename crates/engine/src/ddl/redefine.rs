@@ -70,7 +70,7 @@ fn words(
         let is_it = |new: &FullTextIndex| {
             let was = new.columns.iter().map(|&column| origins.get(column).cloned());
             was.eq(old.columns.iter().map(|&column| Some(ColumnOrigin::Kept(column))))
-                && new.parser == old.parser
+                && (&new.parser, &new.split) == (&old.parser, &old.split)
                 && (!named || new.name == old.name)
         };
         wanted.iter().position(is_it).map(|at| wanted.remove(at))

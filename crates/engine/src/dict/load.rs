@@ -238,8 +238,9 @@ impl Dictionary {
             })
         };
         let columns = fields.iter().map(position).collect::<Result<_>>()?;
-        // Who makes its words is told by our own table.
-        Ok(Some(FullTextIndex { id: IndexId(row.number(1)), name, columns, parser: None }))
+        // Who makes its words is told by our own table, and so is where they are; if nobody else has made the index anew since.
+        let split = (row.u32(6) & index_type::CORRUPT != 0).then(String::new);
+        Ok(Some(FullTextIndex { id: IndexId(row.number(1)), name, columns, parser: None, split }))
     }
 
     /// An index, unless it has no tree or is not finished.
@@ -287,14 +288,19 @@ impl Dictionary {
             Some(extra) => Some(extra),
             None => server_files::read_extra(storage, parts)?,
         };
-        let Some(extra) = extra else { return Ok(()) };
+        let Some(extra) = extra else {
+            parts.fulltext.iter_mut().for_each(|index| index.split = None);
+            return Ok(());
+        };
         for index in &mut parts.indexes {
             let kept = Extra::parse(&extra.extra);
             kept::direct(&kept, &index.name, &mut index.parts);
             index.hidden = kept::is_hidden(&kept, &index.name);
         }
         for index in &mut parts.fulltext {
-            index.parser = kept::parser(&Extra::parse(&extra.extra), &index.name);
+            let kept = Extra::parse(&extra.extra);
+            index.parser = kept::parser(&kept, &index.name);
+            index.split = index.split.take().and_then(|_| kept::split(&kept, &index.name));
         }
         parts.collation = extra.collation;
         parts.comment = extra.comment;

@@ -240,12 +240,13 @@ pub(crate) fn field_rows(parts: &TableParts, n: usize) -> Vec<Values> {
 
 /// The row of SYS_INDEXES of a FULLTEXT index, which has no tree, and its rows of SYS_FIELDS.
 pub(crate) fn fulltext_rows(parts: &TableParts, index: &FullTextIndex) -> (Values, Vec<Values>) {
+    let not_for_servers = if index.split.is_some() { index_type::CORRUPT } else { 0 };
     let row = vec![
         u64_value(parts.id.get()),
         u64_value(index.id.get()),
         name_value(&index.name),
         u32_value(index.columns.len() as u32),
-        u32_value(index_type::FULLTEXT),
+        u32_value(index_type::FULLTEXT | not_for_servers),
         u32_value(parts.space.get()),
         u32_value(PageNo::NULL.get()),
     ];

@@ -58,12 +58,15 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
         None => Arc::new(choice.words(core)?),
     };
     let from = DocId(loaded.synced);
+    // A MySQL 5.6 takes an index of another division for a corrupt one, and writes the words of the others then without moving the number.
+    let is_corrupt_to_servers = table.fulltext.iter().any(|index| index.split.is_some());
+    let may_be_listed = loaded.synced < loaded.listed || is_corrupt_to_servers && loaded.synced < loaded.next;
     let (mut columns, mut listed) = (Vec::new(), Vec::new());
     for index in &table.fulltext {
         let analyzer = analyzer(core, table, index, &stopwords.list)?;
         loaded.indexes.push(IndexWords::new(index.id, Arc::new(analyzer), IndexCache::new()));
         columns.push(index.columns.clone());
-        listed.push(match loaded.synced < loaded.listed {
+        listed.push(match may_be_listed {
             true => listed_documents(&mut reading, table, index, from)?,
             false => HashSet::new(),
         });
@@ -111,7 +114,7 @@ fn listed_documents(
 /// How the texts of an index become words.
 fn analyzer(core: &Core, table: &Table, index: &FullTextIndex, stopwords: &WordList) -> Result<Analyzer> {
     let collation = super::collation_of(table, index)?;
-    let analyzer = super::analyzer(core, index.parser.as_deref(), collation);
+    let analyzer = super::analyzer(core, index, collation);
     let analyzer = analyzer.map_err(|e| Error::TableUnusable {
         table: table.name.clone(),
         detail: format!("FULLTEXT index {}: {e}", index.name),

@@ -22,7 +22,6 @@ use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::ilist::{Places, Postings};
 use vaquita_fts::lengths::{TextLength, Totals, measure};
-use vaquita_fts::partition::table_of;
 use vaquita_fts::ranking::Ranking;
 use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
 
@@ -182,7 +181,7 @@ impl Index for FullTextReader<'_> {
     }
 
     fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<()> {
-        let table = &self.words[table_of(self.collation(), word)];
+        let table = &self.words[self.seen.analyzer.table_of(word)];
         self.lists(table, word, Seek::Equal, |_| true, each)?;
         let analyzer = &self.seen.analyzer;
         for (cache, turn) in &self.seen.caches {

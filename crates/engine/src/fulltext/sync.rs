@@ -10,11 +10,10 @@
 use super::auxiliary;
 use crate::core::Core;
 use crate::documents::Writing;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::table::Table;
 use std::sync::Arc;
 use vaquita_base::TableId;
-use vaquita_fts::partition::table_of;
 use vaquita_txn::Trx;
 
 /// Writes what is cached of a table if it is more than `ft_cache_size`, or all tables have more than `ft_total_cache_size`.
@@ -65,10 +64,15 @@ fn write_lists(core: &Core, trx: &mut Trx, table: &Arc<Table>, writing: &Writing
         let tables = auxiliary::words(core, table, *index)?;
         let Some(of) = table.fulltext.iter().find(|of| of.id == *index) else { continue };
         let collation = super::collation_of(table, of)?;
+        let split = super::split_of(of, collation).map_err(|detail| Error::TableUnusable {
+            table: table.name.clone(),
+            detail,
+            damaged: true,
+        })?;
         // Nobody adds to what is being written.
         let cache = cache.read();
         for word in cache.lists() {
-            let into = &tables[table_of(collation, &word.text)];
+            let into = &tables[split.table_of(collation, &word.text)];
             for node in &word.nodes {
                 auxiliary::put_node(core, trx, into, &word.text, node)?;
             }

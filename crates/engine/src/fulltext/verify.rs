@@ -21,7 +21,6 @@ use std::sync::Arc;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::ilist::Node;
-use vaquita_fts::partition::table_of;
 
 /// Words of documents, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -134,7 +133,7 @@ fn sum_of_lists(
                 return Err(Error::Interrupted);
             }
             let word = row.column(0).unwrap_or_default();
-            if table_of(analyzer.collation(), word) != number {
+            if analyzer.table_of(word) != number {
                 return Err(broken(
                     table,
                     index,

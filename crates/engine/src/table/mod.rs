@@ -158,6 +158,9 @@ pub struct FullTextIndex {
     pub columns: Vec<usize>,
     /// What makes words of its texts, by the name in [`Parsers`](vaquita_fts::parser::Parsers); `None`: InnoDB's own way.
     pub parser: Option<String>,
+    /// How its words are divided among its tables, as [`Split`](vaquita_fts::partition::Split) is written; `None`: InnoDB's way. Another one is marked as a
+    /// corrupt index in SYS_INDEXES: a MySQL server would look for words in the wrong tables, and does not look at such an index.
+    pub split: Option<String>,
 }
 
 /// How the documents of a table's rows are numbered.

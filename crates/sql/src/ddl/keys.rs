@@ -83,7 +83,10 @@ pub(super) fn add(
     let key_block_size = written.options.key_block_size.filter(|n| *n > 0);
     let invisible = written.options.invisible;
     let plain = KeyDefinition::new(kind, name, parts);
-    let key = KeyDefinition { comment, using, key_block_size, invisible, parser, ..plain };
+    let mut key = KeyDefinition { comment, using, key_block_size, invisible, parser, ..plain };
+    if kind == KeyKind::FullText {
+        key.split = key.asked_split();
+    }
     definition.add_key(key, &mut rules(cx))?;
     note_duplicate(cx, definition, written.parts.iter().any(|part| part.prefix.is_some()), kept);
     Ok(())
@@ -106,8 +109,8 @@ fn note_duplicate(cx: &mut StmtCx<'_>, definition: &Definition, has_prefix: bool
         same_name(&a.column, &b.column) && (a.prefix, a.descending) == (b.prefix, b.descending)
     };
     let is_same = |key: &KeyDefinition| {
-        (key.kind, key.using, &key.parser, key.parts.len())
-            == (added.kind, added.using, &added.parser, added.parts.len())
+        (key.kind, key.using, &key.parser, &key.split, key.parts.len())
+            == (added.kind, added.using, &added.parser, &added.split, added.parts.len())
             && !key.generated
             && key.parts.iter().zip(&added.parts).all(same_part)
     };

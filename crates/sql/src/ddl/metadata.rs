@@ -88,7 +88,7 @@ pub(super) fn keeps_entries(
         origin.is_some() && origin == from.key_column(&a.column)
     };
     old.kind == new.kind
-        && old.parser == new.parser
+        && (&old.parser, &old.split) == (&new.parser, &new.split)
         && old.parts.len() == new.parts.len()
         && old
             .parts

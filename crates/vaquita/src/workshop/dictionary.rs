@@ -58,6 +58,8 @@ pub struct WordsIndex {
     pub columns: Vec<String>,
     /// Its parser.
     pub parser: Option<String>,
+    /// How its words are divided among its tables, if not as InnoDB does it.
+    pub split: Option<String>,
 }
 
 impl DictTable {
@@ -275,10 +277,13 @@ fn table(
 fn words_index(index: &Row, fields: &[Row], kept: &Kept) -> Option<WordsIndex> {
     let name = index.text("NAME");
     let is_finished = index.value("NAME").first() != Some(&dict::INDEX_BEING_BUILT);
+    let is_marked = index.number("TYPE") as u32 & dict::index_type::CORRUPT != 0;
     is_finished.then(|| WordsIndex {
         id: IndexId(index.number("ID")),
         columns: fields.iter().map(|field| field.text("COL_NAME")).collect(),
         parser: kept::parser(&kept.extra, &name),
+        // Another server that has made the index anew has taken the mark away.
+        split: is_marked.then(|| kept::split(&kept.extra, &name)).flatten(),
         name,
     })
 }

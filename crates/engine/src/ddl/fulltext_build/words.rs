@@ -8,7 +8,7 @@ use crate::dict::fulltext::stored_doc_id;
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_fts::analyzer::Analyzer;
-use vaquita_fts::partition::{TABLES, table_of};
+use vaquita_fts::partition::TABLES;
 use vaquita_fts::sheaf::Sheaf;
 
 /// What of the rows is taken.
@@ -70,7 +70,7 @@ impl<'c> Gathered<'c> for Taken<'_> {
         {
             if is_end || sheaf.bytes() >= self.taking.memory {
                 sheaf.drain(|word, list| {
-                    entry(&mut sorters[table_of(analyzer.collation(), word)], word, list);
+                    entry(&mut sorters[analyzer.table_of(word)], word, list);
                 });
             }
         }

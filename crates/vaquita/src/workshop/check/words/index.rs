@@ -11,7 +11,7 @@ use vaquita_fts::DocId;
 use vaquita_fts::analyzer::{Analyzer, SIZE_MAX_DEFAULT, SIZE_MIN_DEFAULT};
 use vaquita_fts::ilist::Node;
 use vaquita_fts::parser::{NGRAM_SIZE_DEFAULT, NGRAM_SIZES, Parsers};
-use vaquita_fts::partition::{TABLES, table_of};
+use vaquita_fts::partition::{Split, TABLES};
 
 use super::{Common, DOC_ID, Tables, Unread, database_of, number, shown};
 use crate::workshop::dictionary::{DictTable, WordsIndex};
@@ -88,8 +88,16 @@ impl<'a, 't> IndexCheck<'a, 't> {
             report.remark(format!("FULLTEXT index {}: its collation is not known; not compared", index.name));
             return Ok(None);
         };
-        let analyzer =
-            Analyzer::innodb(collation).with_sizes(0..=usize::MAX).with_stopwords(&common.stopwords);
+        let split = index.split.as_deref().map_or(Ok(Split::Innodb), |split| Split::of(split, collation));
+        let split = split.unwrap_or_else(|e| {
+            let detail = format!("FULLTEXT index {}: {e}", index.name);
+            report.whole(Corruption::new("table of the engine's own", detail));
+            Split::Innodb
+        });
+        let analyzer = Analyzer::innodb(collation)
+            .with_sizes(0..=usize::MAX)
+            .with_stopwords(&common.stopwords)
+            .with_split(split);
         let mut check =
             IndexCheck { tables, table, index, common, analyzer, sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT };
         let found = check.sizes_in_lists()?;
@@ -179,7 +187,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
             let columns = ["word", "first_doc_id", "last_doc_id", "doc_count", "ilist"];
             self.tables.rows(name, &columns, &mut |row| {
                 let word = row[0].as_deref().unwrap_or_default();
-                if table_of(self.analyzer.collation(), word) != at {
+                if self.analyzer.table_of(word) != at {
                     let detail = format!("{} is in INDEX_{} and would not be found", self.word(word), at + 1);
                     report.whole(self.fault(&detail));
                 }
