@@ -9,7 +9,7 @@ use small::open;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vaquita_base::Rng;
-use vaquita_engine::fulltext::{FullTextReader, Mode, flush, optimize};
+use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, flush, optimize};
 use vaquita_engine::table::Table;
 use vaquita_engine::{
     AccessMode, Alteration, Column, Concurrency, ConvertRow, Engine, Error, Field, FullTextSpec, IndexSpec,
@@ -212,7 +212,7 @@ fn check(engine: &Engine, rows: Option<&Rows>, what: &str) {
                 text.is_some_and(|text| text.split(' ').any(|has| has == word))
             };
             let expected: BTreeSet<i32> = found.keys().copied().filter(has).collect();
-            let answer = reader.search(Mode::Natural, word.as_bytes()).unwrap();
+            let answer = reader.search(Mode::Natural, &Ranking::Innodb, word.as_bytes()).unwrap();
             let answer: BTreeSet<i32> = answer
                 .iter()
                 .map(|m| *documents.get(&m.doc.0).unwrap_or_else(|| panic!("{what}: {word}: no {}", m.doc)))
@@ -233,7 +233,8 @@ fn read(engine: &Engine, table: &Arc<Table>) -> (BTreeMap<u64, i32>, Rows) {
         while let Some(row) = s.next(&mut cursor)? {
             let id = row.column(0).unwrap().iter().fold(0u32, |id, byte| id << 8 | u32::from(*byte));
             let id = (id ^ 1 << 31) as i32;
-            let text = |column| row.column(column).map(|text: &[u8]| String::from_utf8(text.to_vec()).unwrap());
+            let text =
+                |column| row.column(column).map(|text: &[u8]| String::from_utf8(text.to_vec()).unwrap());
             rows.insert(id, [text(1), text(2)]);
             if number.is_some() {
                 let doc = row.column(3).unwrap().iter().fold(0, |doc, byte| doc << 8 | u64::from(*byte));

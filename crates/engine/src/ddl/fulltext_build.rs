@@ -341,7 +341,8 @@ impl FullTextBuild {
             watched: &watched,
             logged: &|| log.as_ref().map_or(0, |log| log.records()),
         };
-        let sorters = gathering.gather(&mut self.reader, || Taken::new(&taking), |_, taken, row| taken.take(row))?;
+        let sorters =
+            gathering.gather(&mut self.reader, || Taken::new(&taking), |_, taken, row| taken.take(row))?;
         self.next = taking.next.into_inner();
         Ok(sorters)
     }

@@ -13,8 +13,8 @@
 //! # Crash
 //! Nothing is written before the keys themselves are.
 
-use super::foreign::{begins_with, positions, refused};
 use super::FullTextBuild;
+use super::foreign::{begins_with, positions, refused};
 use super::index_build::IndexBuild;
 use crate::core::Core;
 use crate::dict::rows;

@@ -9,9 +9,9 @@ use super::load::{Texts, read_documents};
 use super::sync;
 use crate::core::Core;
 use crate::cursor::Seek;
-use crate::documents::{self, DocumentChanges, NetChanges};
+use crate::documents::{self, DocumentChanges, IndexWords, NetChanges};
 use crate::error::Result;
-use crate::table::Table;
+use crate::table::{FullTextIndex, Table};
 use std::sync::Arc;
 use vaquita_base::TableId;
 use vaquita_fts::DocId;
@@ -107,34 +107,49 @@ fn hand_over(core: &Core, changes: &mut DocumentChanges, id: TableId, net: &NetC
 
 /// Words of some documents on their way to the caches.
 struct Batch {
-    indexes: Vec<(Arc<Analyzer>, Vec<usize>, Vec<Measured>)>,
+    indexes: Vec<OfIndex>,
     bytes: usize,
 }
 
-/// Words of a document, and how long its texts are.
-type Measured = (DocumentWords, Vec<TextLength>);
+/// What an index gets.
+struct OfIndex {
+    analyzer: Arc<Analyzer>,
+    columns: Vec<usize>,
+    /// Whether somebody has asked for lengths. Who asks later finds the documents among the committed ones.
+    measures: bool,
+    words: Vec<Measured>,
+}
+
+/// Words of a document, and how long its texts are if that is wanted.
+type Measured = (DocumentWords, Option<Vec<TextLength>>);
 
 impl Batch {
     fn new(core: &Core, table: &Arc<Table>) -> Result<Batch> {
         let indexes = core.documents.with(table, |loaded| {
             let of = loaded.indexes.iter().zip(&table.fulltext);
-            of.map(|(words, index)| (words.analyzer.clone(), index.columns.clone(), Vec::new())).collect()
+            let one = |(words, index): (&IndexWords, &Arc<FullTextIndex>)| OfIndex {
+                analyzer: words.analyzer.clone(),
+                columns: index.columns.clone(),
+                measures: words.lengths.is_some(),
+                words: Vec::new(),
+            };
+            of.map(one).collect()
         })?;
         Ok(Batch { indexes, bytes: 0 })
     }
 
     fn add(&mut self, doc: DocId, texts: &Texts) {
-        for (analyzer, columns, words) in &mut self.indexes {
-            let columns = columns.iter().map(|column| texts.of(*column));
-            let found = DocumentWords::new(analyzer, doc, columns.clone());
+        for index in &mut self.indexes {
+            let columns = index.columns.iter().map(|column| texts.of(*column));
+            let found = DocumentWords::new(&index.analyzer, doc, columns.clone());
             self.bytes += found.bytes();
-            let lengths = lengths::measure_words(&found, columns);
-            words.push((found, lengths));
+            let lengths = index.measures.then(|| lengths::measure_words(&found, columns));
+            index.words.push((found, lengths));
         }
     }
 
     fn give(&mut self, core: &Core, table: &Arc<Table>) -> Result<()> {
-        let batches: Vec<_> = self.indexes.iter_mut().map(|(_, _, words)| std::mem::take(words)).collect();
+        let batches: Vec<_> = self.indexes.iter_mut().map(|index| std::mem::take(&mut index.words)).collect();
         self.bytes = 0;
         core.documents.with(table, |loaded| {
             for (index, words) in loaded.indexes.iter().zip(batches) {
@@ -144,7 +159,9 @@ impl Batch {
                 let mut lengths = lengths.of.write();
                 // Another transaction may have removed it since it was read.
                 let there = words.iter().filter(|(words, _)| !loaded.deleted.contains_key(&words.doc()));
-                there.for_each(|(words, texts)| lengths.put(words.doc(), texts));
+                for (words, texts) in there {
+                    texts.iter().for_each(|texts| lengths.put(words.doc(), texts));
+                }
             }
         })
     }
