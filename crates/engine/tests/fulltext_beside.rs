@@ -9,7 +9,7 @@ use small::open;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use vaquita_base::Rng;
-use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, flush, optimize};
+use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, doc_id_key, flush, optimize};
 use vaquita_engine::table::Table;
 use vaquita_engine::{
     AccessMode, Alteration, Column, Concurrency, ConvertRow, Engine, Error, Field, FullTextSpec, IndexSpec,
@@ -384,7 +384,7 @@ fn numbers_of_the_users_own_keep_writers_out() {
     let mut session = engine.session();
     session.create_table(&spec(TABLE, true, &[])).unwrap();
     let insert = |s: &mut Session, id: i32| {
-        let doc = (id as u64 + 1).to_be_bytes();
+        let doc = doc_id_key(id as u64 + 1);
         s.run(|s| {
             let table = s.table(TABLE)?;
             s.insert(&table, &[Some(&stored::int(id)), Some(b"apple"), None, Some(&doc)]).map(drop)
