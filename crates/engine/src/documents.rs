@@ -20,7 +20,7 @@
 use crate::error::{Error, Result};
 use crate::table::{DocIds, Table};
 use parking_lot::{Mutex, MutexGuard, RwLock};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use vaquita_base::{IndexId, TableId, TrxId};
@@ -60,8 +60,29 @@ pub(crate) struct TableDocuments {
     state: Mutex<State>,
     /// What is loaded is to be read again.
     stale: AtomicBool,
-    /// Held by whoever writes lists or removes deleted documents from them.
-    pub(crate) writing: Mutex<()>,
+    /// Held by whoever writes lists or removes deleted documents from them: the pass that is under way.
+    pub(crate) writing: Mutex<Option<Pass>>,
+}
+
+/// A pass that removes deleted documents from all lists of a table, as far as it is: the tables have it, too.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    /// The indexes of the table when it was read.
+    pub(crate) indexes: Vec<IndexId>,
+    /// The documents to be removed.
+    pub(crate) gone: HashSet<DocId>,
+    pub(crate) place: Place,
+}
+
+/// Where a pass over all words of a table is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Position of the index among the FULLTEXT indexes of the table.
+    pub(crate) index: usize,
+    /// Which of its tables of words.
+    pub(crate) partition: usize,
+    /// Words up to this one are done.
+    pub(crate) word: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Default)]
@@ -183,6 +204,19 @@ impl Documents {
     pub(crate) fn unwritten(&self) -> Vec<TableId> {
         let tables: Vec<_> = self.tables.lock().values().cloned().collect();
         tables.iter().filter(|table| table.has_unwritten()).map(|table| table.id).collect()
+    }
+
+    /// Tables with at least so many deleted documents that may be in lists. Those above the number of an open transaction are not removed yet.
+    pub(crate) fn with_deleted(&self, least: u64) -> Vec<TableId> {
+        let tables: Vec<_> = self.tables.lock().values().cloned().collect();
+        let has_many = |table: &Arc<TableDocuments>| {
+            let state = table.state.lock();
+            let Some(loaded) = &state.loaded else { return false };
+            let open = state.claims.keys().next().copied().unwrap_or(u64::MAX);
+            let many = |count: usize| count as u64 >= least;
+            many(loaded.deleted.len()) && many(loaded.deleted.keys().filter(|doc| doc.0 < open).count())
+        };
+        tables.into_iter().filter(has_many).map(|table| table.id).collect()
     }
 
     /// Bytes of the caches of all tables.

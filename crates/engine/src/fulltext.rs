@@ -65,6 +65,15 @@ pub fn optimize(core: &Core, table: &Arc<Table>, words_max: u64) -> Result<bool>
     optimize::optimize(core, table, words_max)
 }
 
+/// Removes deleted documents of tables of which `ft_optimize_deleted` or more are from the lists of some words: what runs in the
+/// background. Whether there is more to do.
+///
+/// # Errors
+/// Those of reading and changing rows. What was done stays; the next call goes on.
+pub fn optimize_step(core: &Core) -> Result<bool> {
+    optimize::step(core)
+}
+
 /// Holds the full-text indexes of a table against its rows; nobody changes it meanwhile. `go_on` is asked before every row.
 ///
 /// # Errors

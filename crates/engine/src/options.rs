@@ -25,6 +25,7 @@ pub struct Live {
     pub online_alter_log_max_size: AtomicU64,
     /// Bytes that a full-text search may hold (`ft_result_cache_limit`).
     pub search_limit: AtomicU64,
+    pub ft_optimize_deleted: AtomicU64,
     /// Words that FULLTEXT indexes leave out which sessions make that have said nothing: a table, `database/table`.
     pub stopword_table: RwLock<Option<Arc<str>>>,
 }
@@ -40,6 +41,7 @@ impl Live {
             print_all_deadlocks: AtomicBool::new(options.txn.print_all_deadlocks),
             online_alter_log_max_size: AtomicU64::new(options.online_alter_log_max_size),
             search_limit: AtomicU64::new(options.fulltext.search_limit),
+            ft_optimize_deleted: AtomicU64::new(options.fulltext.ft_optimize_deleted),
             stopword_table: RwLock::new(options.fulltext.stopword_table.as_deref().map(Arc::from)),
         }
     }
@@ -56,6 +58,8 @@ pub struct FullTextOptions {
     pub stopword_table: Option<String>,
     /// Bytes that a search may hold (`ft_result_cache_limit`).
     pub search_limit: u64,
+    /// Deleted documents of a table from which on they are removed from its lists in the background; 0: never.
+    pub ft_optimize_deleted: u64,
 }
 
 impl Default for FullTextOptions {
@@ -65,6 +69,7 @@ impl Default for FullTextOptions {
             total_cache_size: 640_000_000,
             stopword_table: None,
             search_limit: 2_000_000_000,
+            ft_optimize_deleted: 1_000_000,
         }
     }
 }

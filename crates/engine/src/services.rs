@@ -2,8 +2,9 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::fulltext;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vaquita_base::{ServiceThreads, Stop};
 use vaquita_storage::Storage;
 
@@ -12,6 +13,10 @@ const REST: Duration = Duration::from_millis(20);
 /// How long purge rests when less than a batch is left: a batch costs nearly as much if it is small, and commits come one
 /// by one.
 const PURGE_REST: Duration = Duration::from_millis(10);
+/// How long it rests between looks whether enough documents are deleted.
+const FULLTEXT_REST: Duration = Duration::from_secs(1);
+/// How long it waits before it tries again what failed.
+const FULLTEXT_RETRY: Duration = Duration::from_secs(60);
 /// How long rollback waits before it tries again what failed.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -32,7 +37,7 @@ impl Services {
         })
     }
 
-    /// Starts purge and the rollback of what nobody has any more.
+    /// Starts purge, the rollback of what nobody has any more, and what looks after full-text indexes.
     pub(crate) fn start_core(&mut self, core: &Arc<Core>) -> Result<()> {
         self.spawn("hot-set", core, run_hot_set)?;
         if core.storage.options().read_only {
@@ -44,6 +49,7 @@ impl Services {
                 self.spawn("purge-helper", core, run_purge_helper)?;
             }
         }
+        self.spawn("full-text", core, run_fulltext)?;
         self.spawn("rollback", core, run_rollback)
     }
 
@@ -85,6 +91,24 @@ fn run_hot_set(core: &Core, stop: &Stop) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn run_fulltext(core: &Core, stop: &Stop) -> Result<()> {
+    loop {
+        let begun = Instant::now();
+        let rest = match fulltext::optimize_step(core) {
+            // As long as it worked: others have the other half.
+            Ok(true) => begun.elapsed().clamp(Duration::from_millis(1), FULLTEXT_REST),
+            Ok(false) => FULLTEXT_REST,
+            Err(e) => {
+                core.notes.say(format!("full-text: deleted documents could not be removed: {e}"));
+                FULLTEXT_RETRY
+            }
+        };
+        if stop.wait(rest) {
+            return Ok(());
+        }
+    }
 }
 
 fn run_rollback(core: &Core, stop: &Stop) -> Result<()> {

@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, cached_bytes, doc_id_key, flush, optimize};
+use std::sync::atomic::Ordering;
+use vaquita_engine::fulltext::{
+    FullTextReader, Mode, Ranking, cached_bytes, doc_id_key, flush, optimize, optimize_step, show,
+};
 use vaquita_engine::{Engine, Error, Options, ReadOptions, RowKey, Session, Table, Xid, stored};
 use vaquita_io::sim::SimDisk;
 use vaquita_peers::{Mysql56, Options as ServerOptions};
@@ -239,4 +242,65 @@ fn what_is_found_is_what_there_is() {
         check(&engine, &format!("cut {cut}, gone on"));
     }
     assert!(cuts > 20, "{cuts}");
+}
+
+/// Documents of the table that are gone and may be in lists.
+fn deleted(engine: &Engine) -> usize {
+    let table = engine.core().table("d/hidden").unwrap();
+    [false, true].map(|being| show::deleted(engine.core(), &table, being).unwrap().len()).iter().sum()
+}
+
+/// What runs in the background, step by step. Searches are held against the rows between the steps.
+fn background(engine: &Engine) -> Result<usize, Error> {
+    let core = engine.core();
+    core.live.ft_optimize_deleted.store(2, Ordering::Relaxed);
+    // What nobody uses is not looked at.
+    let table = core.table("d/hidden")?;
+    FullTextReader::open(core, &table, &table.fulltext[0])?;
+    let mut steps = 1;
+    while optimize_step(core)? {
+        steps += 1;
+    }
+    Ok(steps)
+}
+
+#[test]
+fn what_runs_in_the_background_goes_on_after_a_crash() {
+    let whole = folder();
+    let engine = open(&whole).unwrap();
+    let mut session = engine.session();
+    let many =
+        |n: u32| (0..260).map(|word| format!("word{:03}", word * n % 997)).collect::<Vec<_>>().join(" ");
+    for id in 10..16 {
+        insert(&mut session, (id, &format!("{} {}", WORDS[id as usize % 8], many(id as u32)))).unwrap();
+    }
+    flush(engine.core(), &engine.core().table("d/hidden").unwrap()).unwrap();
+    for id in [1, 10, 11, 13] {
+        delete(&mut session, id).unwrap();
+    }
+    drop(session);
+    assert!(deleted(&engine) >= 4);
+    engine.close().unwrap();
+    drop(engine);
+
+    let (mut cuts, mut went_on) = (0, 0);
+    for cut in (1..).step_by(3) {
+        let disk = whole.fork(cut);
+        let engine = open(&disk).unwrap();
+        disk.arm_cut(disk.ops() + cut);
+        let done = background(&engine).and_then(|steps| engine.close().map(|()| steps));
+        if !disk.is_off() {
+            assert!(done.unwrap() > 5, "a hundred words in a step");
+            break;
+        }
+        drop(engine);
+        cuts += 1;
+        let engine = open(&disk.restart()).unwrap();
+        check(&engine, &format!("cut {cut}"));
+        let steps = background(&engine).unwrap();
+        went_on += u32::from(steps < 6);
+        check(&engine, &format!("cut {cut}, gone on"));
+        assert_eq!(deleted(&engine), 0, "cut {cut}");
+    }
+    assert!(cuts > 10 && went_on > 2, "{cuts} cuts, {went_on} of them amid the words");
 }

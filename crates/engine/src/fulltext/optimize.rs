@@ -5,17 +5,26 @@
 //! (`vaquita_optimized_word`, of the index whose number is in `vaquita_optimized_index`: a MySQL server has its own place and no use for this one); so the next call goes on where one stopped, was cut
 //! off, or had its `ft_num_word_optimize` words. At the end BEING_DELETED is emptied.
 //!
+//! The same is done in the background, a transaction at a time, for tables with `vaquita_ft_optimize_deleted` deleted documents
+//! ([`step`]). Between two steps it is in memory how far the pass is ([`Pass`]), whoever takes the next one.
+//!
 //! Documents in BEING_DELETED are deleted for every search until the end, so a search does not care how far it is.
 
 use super::auxiliary::{self, COUNT, FIRST, ILIST, LAST, Reading, WORD};
 use super::sync;
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions, Seek};
+use crate::documents::{Pass, Place};
 use crate::error::{Error, Result};
+use crate::mdl::MdlMode;
+use crate::read_lock::Work;
 use crate::row::{self, WriteOptions};
 use crate::table::{FullTextIndex, RowKey, Table};
+use crate::waits::Waiter;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 use vaquita_fts::DocId;
 use vaquita_fts::ilist::{Node, merge};
 use vaquita_txn::Trx;
@@ -29,17 +38,6 @@ const STAGE: u64 = 100;
 /// Bytes of a setting.
 const VALUE_BYTES: usize = 200;
 
-/// Where a pass over all words of a table is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Place {
-    /// Position of the index among the FULLTEXT indexes of the table.
-    index: usize,
-    /// Which of its tables of words.
-    partition: usize,
-    /// Words up to this one are done.
-    word: Option<Vec<u8>>,
-}
-
 /// Writes what is cached, and removes deleted documents from the lists of at most so many words; whether all is done.
 ///
 /// # Errors
@@ -48,35 +46,101 @@ pub(crate) fn optimize(core: &Core, table: &Arc<Table>, words_max: u64) -> Resul
     core.documents.with(table, |_| ())?;
     sync::write(core, table)?;
     let of = core.documents.of(table.id);
-    let _one_at_a_time = of.writing.lock();
-    let gone = begin(core, table)?;
-    if gone.is_empty() {
-        return Ok(true);
+    let mut pass = of.writing.lock();
+    go_on(core, table, &mut pass, words_max)
+}
+
+/// Removes deleted documents from the lists of some words, a transaction's worth; whether there is more to do. What is cached is written when a
+/// pass begins.
+///
+/// # Errors
+/// Those of reading and changing rows.
+fn some(core: &Core, table: &Arc<Table>) -> Result<bool> {
+    let of = core.documents.of(table.id);
+    if of.writing.lock().is_none() {
+        sync::write(core, table)?;
     }
-    let mut place = read_place(core, table)?;
+    let mut pass = of.writing.lock();
+    // Nothing to be removed is nothing to come back to: what went is not in the lists yet.
+    Ok(!go_on(core, table, &mut pass, STAGE)?)
+}
+
+/// A step of what runs in the background: looks for tables of which enough is deleted, and does some of the work. Whether there is more of it.
+/// Tables that somebody defines anew, checks or keeps for himself are left alone, and nobody waits for more than a step.
+///
+/// # Errors
+/// Those of reading and changing rows. What was done stays.
+pub(crate) fn step(core: &Core) -> Result<bool> {
+    let least = core.live.ft_optimize_deleted.load(Ordering::Relaxed);
+    if least == 0 {
+        return Ok(false);
+    }
+    // FLUSH TABLES WITH READ LOCK: nothing changes.
+    let changing = core.read_lock.enter();
+    if changing.begin(Work::Change, &Waiter::default(), Duration::ZERO).is_err() {
+        return Ok(false);
+    }
+    let done = each_table(core, least);
+    changing.end(Work::Change);
+    done
+}
+
+fn each_table(core: &Core, least: u64) -> Result<bool> {
+    let mut more = false;
+    for id in core.documents.with_deleted(least) {
+        let Some(table) = core.table_by_id(id)? else { continue };
+        let mut mdl = core.mdl.context();
+        if core.mdl.acquire(&mut mdl, &table.name, MdlMode::SharedWrite, Duration::ZERO).is_err() {
+            continue;
+        }
+        // It may have another name and other indexes by now.
+        let found = core.table_by_id(id).map(|found| found.filter(|found| found.name == table.name));
+        let done = found.and_then(|found| found.map_or(Ok(false), |found| some(core, &found)));
+        core.mdl.release(&mut mdl);
+        more |= done?;
+    }
+    Ok(more)
+}
+
+/// Goes on with a pass, or begins one; whether all is done.
+fn go_on(core: &Core, table: &Arc<Table>, pass: &mut Option<Pass>, words_max: u64) -> Result<bool> {
+    let indexes = || table.fulltext.iter().map(|index| index.id);
+    let of_now = pass.take().filter(|pass| pass.indexes.iter().copied().eq(indexes()));
+    let mut now = match of_now {
+        Some(pass) => pass,
+        None => {
+            let gone = begin(core, table)?;
+            if gone.is_empty() {
+                return Ok(true);
+            }
+            Pass { indexes: indexes().collect(), gone, place: read_place(core, table)? }
+        }
+    };
     let mut left = words_max;
     // A place that cannot be noted is none to stop at.
-    while left > 0 || noted(&place).is_none() {
+    while left > 0 || noted(&now.place).is_none() {
+        let Pass { gone, place, .. } = &now;
         let (trx, (next, looked_at)) = auxiliary::change(core, |trx| {
-            let (next, looked_at) = stage(core, trx, table, &gone, place.clone(), left.clamp(1, STAGE))?;
+            let (next, looked_at) = stage(core, trx, table, gone, place.clone(), left.clamp(1, STAGE))?;
             match &next {
                 Some(next) => write_place(core, trx, table, next)?,
-                None => end(core, trx, table, &gone)?,
+                None => end(core, trx, table, gone)?,
             }
             Ok((next, looked_at))
         })?;
         auxiliary::commit(core, trx)?;
         match next {
-            Some(next) => place = next,
+            Some(next) => now.place = next,
             None => {
                 core.documents.with_loaded(table.id, |loaded| {
-                    loaded.deleted.retain(|doc, _| !gone.contains(doc));
+                    loaded.deleted.retain(|doc, _| !now.gone.contains(doc));
                 });
                 return Ok(true);
             }
         }
         left -= looked_at.min(left);
     }
+    *pass = Some(now);
     Ok(false)
 }
 

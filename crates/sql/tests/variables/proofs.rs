@@ -312,6 +312,11 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("tx_isolation", "variables/values.rs", "transactions_are_what_it_is_said"),
     ("tx_read_only", "variables/values.rs", "transactions_are_what_it_is_said"),
     ("unique_checks", "variables/values.rs", "transactions_are_what_it_is_said"),
+    (
+        "vaquita_ft_optimize_deleted",
+        "fulltext_background.rs",
+        "it_begins_when_enough_is_deleted_and_changes_no_answer",
+    ),
     ("vaquita_ft_ranking", "fulltext_ranking.rs", "ranks_are_those_of_the_rows"),
     ("vaquita_ft_ranking", "fulltext_ranking.rs", "an_index_says_its_ranks_and_the_session_others"),
     ("vaquita_instant_alter", "variables/values.rs", "definitions_are_made_and_shown_as_it_is_said"),
