@@ -219,6 +219,15 @@ impl Documents {
         tables.into_iter().filter(has_many).map(|table| table.id).collect()
     }
 
+    /// Tables with words that are not written, those that have most of them first.
+    pub(crate) fn by_cached(&self) -> Vec<TableId> {
+        let tables: Vec<_> = self.tables.lock().values().cloned().collect();
+        let mut sizes: Vec<_> = tables.iter().map(|table| (table.state.lock().counted, table.id)).collect();
+        sizes.retain(|(bytes, _)| *bytes > 0);
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        sizes.into_iter().map(|(_, id)| id).collect()
+    }
+
     /// Bytes of the caches of all tables.
     pub(crate) fn cached_bytes(&self) -> u64 {
         self.cached.load(Ordering::Relaxed).max(0) as u64

@@ -52,7 +52,7 @@ impl Live {
 pub struct FullTextOptions {
     /// Bytes of words of a table in memory beyond which they are written (`ft_cache_size`).
     pub cache_size: u64,
-    /// The same of all tables; a table is written by whoever adds to it (`ft_total_cache_size`).
+    /// The same of all tables: those with the largest caches are written then (`ft_total_cache_size`).
     pub total_cache_size: u64,
     /// The table of stopwords of sessions without one (`ft_server_stopword_table`), `database/table`; without, the default ones.
     pub stopword_table: Option<String>,

@@ -110,3 +110,57 @@ fn it_goes_on_after_a_restart() {
     });
     assert_eq!(answers(&mut c), before);
 }
+
+/// Words of a table that are in memory only.
+fn cached(c: &mut Connection, table: &str) -> u64 {
+    let count = "select count(*) from information_schema.innodb_ft_index_cache";
+    run(c, &format!("set global innodb_ft_aux_table = 'd/{table}'; {count}")).parse().expect("a number")
+}
+
+#[test]
+fn the_largest_caches_are_written_when_all_are_too_large() {
+    let opened =
+        support::open_with(&[("innodb_ft_total_cache_size", "300000"), ("innodb_ft_cache_size", "8000000")]);
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d");
+    let tables = ["small", "large", "larger", "busy"];
+    for table in tables {
+        run(&mut c, &format!("create table {table} (id int primary key, a text, fulltext k (a))"));
+    }
+    let insert = |c: &mut Connection, table: &str, id: usize, words: usize| {
+        let words: Vec<String> = (0..words).map(|n| format!("word{id}x{n:05}")).collect();
+        assert_eq!(run(c, &format!("insert into {table} values ({id}, '{}')", words.join(" "))), "");
+    };
+    insert(&mut c, "small", 1, 20);
+    insert(&mut c, "large", 1, 300);
+    insert(&mut c, "larger", 1, 900);
+    let before = ["small", "large", "larger"].map(|table| cached(&mut c, table));
+    assert_eq!(before, [20, 300, 900], "all of them are small enough");
+    let mut rows = 0;
+    while cached(&mut c, "larger") > 0 {
+        rows += 1;
+        insert(&mut c, "busy", rows, 10);
+        assert!(rows < 1_000, "nothing is written");
+    }
+    let cached = ["small", "large", "busy"].map(|table| cached(&mut c, table));
+    assert_eq!(cached, [20, 300, rows as u64 * 10], "the largest one was enough");
+    for (table, word) in [
+        ("small", "word1x00007"),
+        ("large", "word1x00299"),
+        ("larger", "word1x00399"),
+        ("busy", "word1x00009"),
+    ] {
+        let found = run(&mut c, &format!("select id from {table} where match (a) against ('{word}')"));
+        assert_eq!(found, "1", "{table}");
+    }
+    // A table that somebody has to himself is passed over: the next one is written.
+    let mut other = root(&opened.db);
+    run(&mut other, "use d; lock tables large write");
+    while self::cached(&mut c, "busy") > 0 {
+        rows += 1;
+        insert(&mut c, "busy", rows, 10);
+        assert!(rows < 10_000, "nothing is written");
+    }
+    run(&mut other, "unlock tables");
+    assert_eq!(self::cached(&mut c, "large"), 300);
+}

@@ -9,33 +9,76 @@
 
 use super::auxiliary;
 use crate::core::Core;
-use crate::documents::Writing;
+use crate::documents::{TableDocuments, Writing};
 use crate::error::{Error, Result};
+use crate::mdl::MdlMode;
 use crate::table::Table;
 use std::sync::Arc;
+use std::time::Duration;
 use vaquita_base::TableId;
 use vaquita_txn::Trx;
 
-/// Writes what is cached of a table if it is more than `ft_cache_size`, or all tables have more than `ft_total_cache_size`.
+/// Writes what is cached of a table if it is more than `ft_cache_size`, and, if all tables have more than `ft_total_cache_size`, those with
+/// the largest caches until they have not.
 ///
 /// # Errors
-/// As [`write`](fn@write).
+/// As [`write`](fn@write), of this table.
 pub(super) fn write_if_full(core: &Core, id: TableId) -> Result<()> {
     let bytes = core.documents.with_loaded(id, |loaded| {
         let caches = loaded.indexes.iter().map(|index| index.cache.read().bytes() as u64);
         caches.sum::<u64>()
     });
     let limits = &core.options.fulltext;
-    let is_full = bytes.is_some_and(|bytes| bytes > limits.cache_size);
-    if !is_full
-        && (bytes.is_none_or(|bytes| bytes == 0) || core.documents.cached_bytes() <= limits.total_cache_size)
-    {
+    if bytes.is_some_and(|bytes| bytes > limits.cache_size) {
+        write_own(core, id)?;
+    }
+    let is_too_much = || core.documents.cached_bytes() > limits.total_cache_size;
+    if !is_too_much() {
         return Ok(());
     }
+    for largest in core.documents.by_cached() {
+        match largest == id {
+            true => write_own(core, id)?,
+            false => write_other(core, largest),
+        }
+        if !is_too_much() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn write_own(core: &Core, id: TableId) -> Result<()> {
     match core.table_by_id(id)? {
         Some(table) => write(core, &table).map(drop),
         None => Ok(()),
     }
+}
+
+/// Writes what is cached of a table that somebody else uses. One whose definition changes, or that is written just now, is left alone:
+/// who commits waits for nobody.
+fn write_other(core: &Core, id: TableId) {
+    let by_id = || core.table_by_id(id);
+    let Ok(Some(table)) = by_id() else { return };
+    let mut mdl = core.mdl.context();
+    if core.mdl.acquire(&mut mdl, &table.name, MdlMode::SharedWrite, Duration::ZERO).is_err() {
+        return;
+    }
+    // It may have another name and other indexes by now.
+    let written = by_id().and_then(|found| match found.filter(|found| found.name == table.name) {
+        Some(table) => write_unless_written(core, &table),
+        None => Ok(()),
+    });
+    core.mdl.release(&mut mdl);
+    if let Err(e) = written {
+        core.notes.say(format!("full-text: words of table {id} could not be written: {e}"));
+    }
+}
+
+fn write_unless_written(core: &Core, table: &Arc<Table>) -> Result<()> {
+    let of = core.documents.of(table.id);
+    let Some(_one_at_a_time) = of.writing.try_lock() else { return Ok(()) };
+    write_alone(core, table, &of).map(drop)
 }
 
 /// Writes what is cached of a table; whether there was anything.
@@ -45,15 +88,20 @@ pub(super) fn write_if_full(core: &Core, id: TableId) -> Result<()> {
 pub(crate) fn write(core: &Core, table: &Arc<Table>) -> Result<bool> {
     let of = core.documents.of(table.id);
     let _one_at_a_time = of.writing.lock();
+    write_alone(core, table, &of)
+}
+
+/// The same; the caller holds [`TableDocuments::writing`].
+fn write_alone(core: &Core, table: &Arc<Table>, of: &TableDocuments) -> Result<bool> {
     let Some(writing) = of.begin_writing() else { return Ok(false) };
     let written = auxiliary::change(core, |trx| write_lists(core, trx, table, &writing));
     match written {
         Ok((trx, ())) => {
-            core.documents.end_writing(&of, &writing, || auxiliary::commit(core, trx))?;
+            core.documents.end_writing(of, &writing, || auxiliary::commit(core, trx))?;
             Ok(true)
         }
         Err(e) => {
-            let failed = core.documents.end_writing(&of, &writing, || Err(e));
+            let failed = core.documents.end_writing(of, &writing, || Err(e));
             failed.map(|()| true)
         }
     }
