@@ -111,10 +111,14 @@ impl Other {
                 Err(Error::MetadataLockTimeout(_)) => break,
                 other => other?,
             }
-            if self.rng.one_in(4) {
-                // Caches are written when they are full. The transaction keeps the definition as it is.
-                let core = self.session.core();
-                flush(core, &core.table(TABLE)?)?;
+            // Caches are written when they are full, and deleted documents removed. The transaction keeps the definition as it is.
+            let core = self.session.core();
+            match self.rng.below(8) {
+                0 | 1 => flush(core, &core.table(TABLE)?)?,
+                2 if !core.table(TABLE)?.fulltext.is_empty() => {
+                    optimize(core, &core.table(TABLE)?, self.rng.below(30))?;
+                }
+                _ => {}
             }
         }
         if self.rng.one_in(4) { Ok(()) } else { self.end() }

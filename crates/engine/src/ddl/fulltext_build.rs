@@ -41,6 +41,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use vaquita_format::collation::Collation;
 use vaquita_format::index_def::KeyPart;
+use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::partition::TABLES;
 use vaquita_txn::{AccessMode, Isolation, Trx, TrxRef};
@@ -398,14 +399,19 @@ impl FullTextBuild {
         if let Some(made) = self.made.iter().find(|parts| parts.name == name) {
             return fulltext::fill_deleted(core, made, &gone);
         }
-        let missing = || Error::NoSuchTable(name.clone());
+        let open = |which: &str| {
+            let missing = || Error::NoSuchTable(tables::common_name(&self.parts.name, self.parts.id, which));
+            fulltext::open_common(core, &self.parts, which)?.ok_or_else(missing)
+        };
         if self.first > 0 {
-            // Who deleted them has said so. Those that came are in the lists of the others, perhaps.
-            let config = fulltext::open_config(core, &self.parts)?.ok_or_else(missing)?;
-            return change.put_setting(&config, COMPLETE, &self.until.to_string());
+            // Those that came are in the lists of the others, perhaps.
+            change.put_setting(&open(tables::CONFIG)?, COMPLETE, &self.until.to_string())?;
         }
-        let deleted = fulltext::open_common(core, &self.parts, DELETED)?.ok_or_else(missing)?;
-        change.put_deleted(&deleted, &gone)
+        // Who deleted them may have said so, if there was an index; they may be out of its lists and forgotten again.
+        let there = auxiliary::DOCUMENTS.into_iter().map(open).collect::<Result<Vec<_>>>()?;
+        let there = auxiliary::documents_in(core, &there)?;
+        let gone: Vec<u64> = gone.into_iter().filter(|doc| !there.contains(&DocId(*doc))).collect();
+        change.put_deleted(&open(DELETED)?, &gone)
     }
 
     /// What makes the words of the new indexes is kept, and where they are.

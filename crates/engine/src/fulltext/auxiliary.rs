@@ -14,6 +14,7 @@ use crate::dict::fulltext::{self as tables, doc_id_key, stored_doc_id};
 use crate::error::{Error, Result};
 use crate::row::{self, WriteOptions};
 use crate::table::{Field, RowKey, Table};
+use std::collections::HashSet;
 use std::sync::Arc;
 use vaquita_base::{IndexId, codec};
 use vaquita_fts::DocId;
@@ -33,6 +34,9 @@ pub(super) const DELETED_CACHE: &str = "DELETED_CACHE";
 /// The same, while they are removed from the lists.
 pub(super) const BEING_DELETED: &str = "BEING_DELETED";
 pub(super) const BEING_DELETED_CACHE: &str = "BEING_DELETED_CACHE";
+
+/// The tables of documents that are gone.
+pub(crate) const DOCUMENTS: [&str; 4] = [DELETED, DELETED_CACHE, BEING_DELETED, BEING_DELETED_CACHE];
 
 /// Documents below this number are in the lists, but for those from [`COMPLETE`] on that the lists have not.
 pub(super) use tables::SYNCED_DOC_ID as SYNCED;
@@ -129,6 +133,16 @@ pub(super) fn documents(core: &Core, trx: &mut Trx, table: &Arc<Table>) -> Resul
     let mut cursor = Cursor::open(table.clone(), &ReadOptions::by_index(0).columns([0]))?;
     while let Some(row) = cursor.next(core, trx)? {
         found.push(doc_id(table, row.column(0))?);
+    }
+    Ok(found)
+}
+
+/// The committed documents of several of these tables.
+pub(crate) fn documents_in(core: &Core, tables: &[Arc<Table>]) -> Result<HashSet<DocId>> {
+    let mut reading = Reading::begin(core);
+    let mut found = HashSet::new();
+    for table in tables {
+        found.extend(documents(core, &mut reading.trx, table)?);
     }
     Ok(found)
 }

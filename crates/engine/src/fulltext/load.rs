@@ -39,12 +39,7 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
     loaded.listed = auxiliary::number(core, &mut reading.trx, &config, auxiliary::SYNCED)?.unwrap_or(0);
     let complete = auxiliary::number(core, &mut reading.trx, &config, auxiliary::COMPLETE)?;
     loaded.synced = complete.unwrap_or(u64::MAX).min(loaded.listed);
-    for name in [
-        auxiliary::DELETED,
-        auxiliary::DELETED_CACHE,
-        auxiliary::BEING_DELETED,
-        auxiliary::BEING_DELETED_CACHE,
-    ] {
+    for name in auxiliary::DOCUMENTS {
         let deleted = auxiliary::common(core, table, name)?;
         let documents = auxiliary::documents(core, &mut reading.trx, &deleted)?;
         loaded.deleted.extend(documents.into_iter().map(|doc| (doc, 0)));
