@@ -219,10 +219,12 @@ impl Documents {
         tables.into_iter().filter(has_many).map(|table| table.id).collect()
     }
 
-    /// Tables with words that are not written, those that have most of them first.
+    /// Tables with words that are not written, those that have most of them first. One that is being loaded is not among them: that takes
+    /// its time.
     pub(crate) fn by_cached(&self) -> Vec<TableId> {
         let tables: Vec<_> = self.tables.lock().values().cloned().collect();
-        let mut sizes: Vec<_> = tables.iter().map(|table| (table.state.lock().counted, table.id)).collect();
+        let size = |table: &Arc<TableDocuments>| Some((table.state.try_lock()?.counted, table.id));
+        let mut sizes: Vec<_> = tables.iter().filter_map(size).collect();
         sizes.retain(|(bytes, _)| *bytes > 0);
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes.into_iter().map(|(_, id)| id).collect()
