@@ -43,10 +43,18 @@ pub(super) fn insert(
         return Ok(key);
     }
     // Hidden numbers that are given are those of a copy of the table.
-    let is_listed = !ids.hidden && core.documents.check_number(trx, table, number, true)?;
+    let checked = match ids.hidden {
+        true => Ok(false),
+        false => core.documents.check_number(trx, table, number, true),
+    };
+    let checked = match checked {
+        Err(Error::BadDocId(_)) => None,
+        checked => Some(checked?),
+    };
+    // As in 5.6.24 a row that is there already is told first.
     let key = super::insert::insert(core, trx, table, row, how)?;
     // The greatest number may come again if its row is gone. As long as its words are somewhere, they are another text's.
-    if is_listed || !ids.hidden && core.documents.is_used(table, number)? {
+    if checked.is_none_or(|is_listed| is_listed) || !ids.hidden && core.documents.is_used(table, number)? {
         return Err(Error::BadDocId(table.name.clone()));
     }
     documents::note(&core.documents, trx, undo_no, table, number, true);
