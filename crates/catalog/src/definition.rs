@@ -51,7 +51,7 @@ pub struct Definition {
     pub options: TableOptions,
     /// The directory elsewhere that its file is below (DATA DIRECTORY).
     pub directory: Option<String>,
-    /// The PARTITION BY clause as a `.frm` has it, empty if there is none. The engine has no partitioned tables.
+    /// The PARTITION BY clause as a `.frm` has it, empty if there is none.
     pub partitioning: String,
 }
 

@@ -110,6 +110,9 @@ pub fn engine(e: &Error) -> SqlError {
             1273,
             format!("Unknown collation: '{collation}' of table {}, which can only be read", quoted(table)),
         ),
+        Error::NoPartition(value) => SqlError::new(1526, format!("Table has no partition for value {value}")),
+        Error::NotInParts => SqlError::new(1748, "Found a row not matching the given partition set"),
+        Error::PartitionFunction { code, message } => SqlError::new(*code, message.clone()),
         Error::SearchTooLarge => SqlError::new(188, "FTS query exceeds result cache limit"),
         Error::BadDocId(_) => SqlError::new(182, "Invalid InnoDB FTS Doc ID"),
         Error::Unmaintained { table, why } => {

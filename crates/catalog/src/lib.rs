@@ -9,6 +9,7 @@
 //! | definitions from and to the engine's descriptions | [`stored`] |
 //! | definitions from `.frm` and `.cfg` files | [`frm`], [`cfg`] |
 //! | definitions as text | [`show_create`] |
+//! | how a table is partitioned | [`partitioning`] |
 //! | types of columns from their declared text | [`declared`] |
 //! | names of tables and databases; what a database is by default | `names`, `database` |
 //! | tables in use: a definition with what queries need of it | [`table`] |
@@ -35,6 +36,7 @@ pub mod keys;
 pub mod limits;
 mod names;
 pub mod object;
+pub mod partitioning;
 pub mod ranking;
 pub mod show_create;
 pub mod stored;

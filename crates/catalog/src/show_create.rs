@@ -3,6 +3,7 @@
 use crate::definition::{
     CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableOption,
 };
+use crate::partitioning::Partitioned;
 use std::fmt::Write as _;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::collation;
@@ -81,7 +82,8 @@ pub fn show_create(table: &Definition, next_number: Option<u64>, zone: &TimeZone
         options(&mut out, table, next_number, style);
     }
     if !table.partitioning.is_empty() {
-        put(&mut out, format_args!("\n/*!50100{} */", partitioning(&table.partitioning)));
+        let (version, clause) = partitioning(&table.partitioning);
+        put(&mut out, format_args!("\n/*!{version}{clause} */"));
     }
     out
 }
@@ -299,12 +301,10 @@ fn options(out: &mut String, table: &Definition, next_number: Option<u64>, style
     }
 }
 
-/// The clause as it is shown, itself within a comment: the one in it that tells how KEY () counts is left out for the usual way,
-/// or stands between two.
-fn partitioning(clause: &str) -> String {
-    clause
-        .replace("KEY /*!50611 ALGORITHM = 2 */ (", "KEY (")
-        .replace("KEY /*!50611 ALGORITHM = 1 */ (", "KEY */ /*!50611 ALGORITHM = 1 */ /*!50100 (")
+/// The clause as it is shown, itself within a comment for a version of MySQL. One that cannot be read is shown as it is.
+fn partitioning(clause: &str) -> (&'static str, String) {
+    let kept = Partitioned::of_clause(clause);
+    kept.map_or_else(|_| ("50100", clause.to_owned()), |partitioned| partitioned.shown())
 }
 
 #[cfg(test)]

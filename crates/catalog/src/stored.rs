@@ -12,8 +12,9 @@ use crate::definition::{
 };
 use crate::error::constraint_name;
 use crate::names::{engine_name, same_name, sql_name};
+use crate::partitioning::Partitioned;
 use std::sync::Arc;
-use vaquita_engine::kept::{self, Extra, index_option, split_names};
+use vaquita_engine::kept::{self, Extra, index_option, option, split_names};
 use vaquita_engine::lower::RowFormat;
 use vaquita_engine::table::{DefaultValue, ForeignKey};
 use vaquita_engine::{Column, ForeignKeySpec, FullTextSpec, Index, IndexSpec, Table, TableSpec};
@@ -55,24 +56,25 @@ impl Definition {
             comment: table.comment.clone(),
             row_format: table.row_format,
             auto_increment: None,
+            partitioning: {
+                let clause = extra.get(option::PARTITIONING).unwrap_or_default().to_owned();
+                extra.set(option::PARTITIONING, None);
+                clause
+            },
             options: TableOptions { kept: extra },
             directory: table.directory.clone(),
-            partitioning: String::new(),
         }
     }
 
     /// The engine's description, under another name if one is given. Foreign keys that the table has already are left out.
     ///
     /// # Errors
-    /// Names that cannot be; 1072 a key has a column that is not there; 1235 keys and partitions that the engine does not make.
+    /// Names that cannot be; 1072 a key has a column that is not there; 1235 keys that the engine does not make.
     pub fn to_spec(&self, name: Option<&str>) -> SqlResult<TableSpec> {
         let engine_name = match name {
             Some(name) => name.to_owned(),
             None => engine_name(&self.database, &self.name)?,
         };
-        if !self.partitioning.is_empty() {
-            return Err(SqlError::unsupported("PARTITION BY"));
-        }
         let mut spec =
             TableSpec::new(engine_name, self.columns.iter().map(|c| to_column(c, self.row_format)).collect());
         for key in &self.keys {
@@ -110,6 +112,9 @@ impl Definition {
         spec.comment = self.comment.clone();
         spec.extra = self.kept_text();
         spec.directory.clone_from(&self.directory);
+        if !self.partitioning.is_empty() {
+            spec.parts = Partitioned::of_clause(&self.partitioning)?.part_specs();
+        }
         Ok(spec)
     }
 
@@ -126,6 +131,8 @@ impl Definition {
             let keeps_comment = key.is_primary() || key.kind == KeyKind::FullText;
             keep("comment", Some(key.comment.clone()).filter(|c| keeps_comment && !c.is_empty()));
         }
+        let clause = Some(&self.partitioning).filter(|clause| !clause.is_empty());
+        extra.set(option::PARTITIONING, clause.cloned());
         checks::keep(&self.name, &self.checks, &mut extra);
         extra.to_text()
     }

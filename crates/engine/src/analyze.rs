@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::partition::Parts;
 use crate::stats::{IndexStatistics, Statistics};
 use crate::table::Table;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ impl Core {
         if table.discarded {
             return Err(Error::Discarded(table.name.clone()));
         }
+        if let Some(parts) = &table.parts {
+            return self.analyze_parts(table, parts, go_on);
+        }
         let moment = table.stats.moment();
         let mut indexes = Vec::with_capacity(table.indexes.len());
         let mut rows = 0;
@@ -48,11 +52,25 @@ impl Core {
         Ok(statistics)
     }
 
+    /// Those of the parts anew.
+    fn analyze_parts(
+        &self,
+        table: &Table,
+        parts: &Parts,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Arc<Statistics>> {
+        let whole = whole_of(table, parts, |part| self.analyze_while(part, go_on).map(Some))?;
+        whole.ok_or(Error::Interrupted)
+    }
+
     /// A table's statistics for lists of tables: takes no metadata lock. `None` if the table is gone by now.
     ///
     /// # Errors
     /// Errors of reading pages, damage.
     pub fn statistics(&self, table: &Table) -> Result<Option<Arc<Statistics>>> {
+        if let Some(parts) = &table.parts {
+            return whole_of(table, parts, |part| self.statistics(part));
+        }
         if let Some(fresh) = table.stats.fresh() {
             return Ok(Some(fresh));
         }
@@ -81,9 +99,53 @@ impl Core {
         if !self.is_in_use(table) {
             return Ok(0);
         }
+        if let Some(parts) = &table.parts {
+            let mut all = parts.tables.iter();
+            return all.try_fold(0, |sum, part| Ok(sum + self.free_bytes_of(part)?));
+        }
+        self.free_bytes_of(table)
+    }
+
+    fn free_bytes_of(&self, table: &Table) -> Result<u64> {
         let page_size = self.storage.options().page_size;
         let extents = fsp::free_extents(&mut self.storage.begin_read(), table.space)?;
         let extent_bytes = u64::from(page_size.extent_pages()) * page_size.logical() as u64;
         Ok(u64::from(extents) * extent_bytes)
+    }
+}
+
+/// Statistics of a partitioned table: those of its parts together. Keys that tell the part of a row are of one part; of others it is not
+/// known in how many parts they are, and those of the part that has most are told.
+fn whole_of(
+    table: &Table,
+    parts: &Parts,
+    mut of_part: impl FnMut(&Table) -> Result<Option<Arc<Statistics>>>,
+) -> Result<Option<Arc<Statistics>>> {
+    let mut whole: Option<Statistics> = None;
+    for part in &parts.tables {
+        let Some(of_part) = of_part(part)? else { return Ok(None) };
+        match &mut whole {
+            Some(whole) => add_part(whole, &of_part, table, parts),
+            none => *none = Some((*of_part).clone()),
+        }
+    }
+    Ok(whole.map(Arc::new))
+}
+
+/// Adds the statistics of one more part.
+fn add_part(whole: &mut Statistics, part: &Statistics, table: &Table, parts: &Parts) {
+    whole.rows += part.rows;
+    for (at, (index, of_part)) in whole.indexes.iter_mut().zip(&part.indexes).enumerate() {
+        index.pages += of_part.pages;
+        index.leaf_pages += of_part.leaf_pages;
+        for (n, (distinct, of_part)) in index.distinct.iter_mut().zip(&of_part.distinct).enumerate() {
+            let fields = table.indexes[at].parts.iter().take(n + 1);
+            let tells = |column: &usize| fields.clone().any(|field| field.column == *column);
+            let scheme = parts.scheme.as_ref();
+            *distinct = match scheme.is_some_and(|scheme| scheme.columns().iter().all(tells)) {
+                true => *distinct + of_part,
+                false => (*distinct).max(*of_part),
+            };
+        }
     }
 }

@@ -10,6 +10,7 @@
 
 use crate::core::Core;
 use crate::error::{Error, Result};
+use crate::partition::Parts;
 use crate::row::entry::{entry, key_text, same_bytes, same_order};
 use crate::row::image::Image;
 use crate::row::lock::{parse_clustered, parse_secondary};
@@ -59,6 +60,9 @@ pub fn check_table(core: &Core, table: &Table) -> Result<TableReport> {
 /// # Errors
 /// As [`check_table`]; [`Error::Interrupted`] when it says no.
 pub fn check_table_while(core: &Core, table: &Table, go_on: &mut dyn FnMut() -> bool) -> Result<TableReport> {
+    if let Some(parts) = &table.parts {
+        return check_parts(core, parts, go_on);
+    }
     let _resting = core.purge_rests();
     let mut report = TableReport::default();
     for index in &table.indexes {
@@ -80,6 +84,20 @@ pub fn check_table_while(core: &Core, table: &Table, go_on: &mut dyn FnMut() -> 
 
 fn broken(table: &Table, detail: &str) -> Error {
     Error::Corrupt(format!("table {}: {detail}", table.name))
+}
+
+/// The parts of a table, one after the other: what they hold together.
+fn check_parts(core: &Core, parts: &Parts, go_on: &mut dyn FnMut() -> bool) -> Result<TableReport> {
+    let mut whole = TableReport::default();
+    for part in &parts.tables {
+        let report = check_table_while(core, part, go_on)?;
+        whole.rows += report.rows;
+        whole.deleted_rows += report.deleted_rows;
+        whole.entries += report.entries;
+        whole.deleted_entries += report.deleted_entries;
+        whole.trees.extend(report.trees);
+    }
+    Ok(whole)
 }
 
 fn check_rows(

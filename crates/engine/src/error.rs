@@ -172,6 +172,17 @@ pub enum Error {
         /// What.
         why: crate::unmaintained::Unmaintained,
     },
+    /// A row belongs to no part of its partitioned table; what the partition function gives.
+    NoPartition(String),
+    /// A row belongs to a part that the statement does not mean.
+    NotInParts,
+    /// The partition function of a table cannot be evaluated: an error of the layer above.
+    PartitionFunction {
+        /// Its number there.
+        code: u16,
+        /// What it says.
+        message: String,
+    },
     /// The user's own number of a document cannot be: it is 0, below one that was committed, or far above; or the text changes and
     /// the number does not.
     BadDocId(String),
@@ -267,6 +278,9 @@ impl fmt::Display for Error {
             Error::UnknownCollation { table, collation } => {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
+            Error::NoPartition(value) => write!(f, "Table has no partition for value {value}"),
+            Error::NotInParts => f.write_str("Found a row not matching the given partition set"),
+            Error::PartitionFunction { message, .. } => f.write_str(message),
             Error::SearchTooLarge => f.write_str("a full-text search exceeds its limit of memory"),
             Error::BadDocId(table) => write!(f, "table {table}: a FTS_DOC_ID that cannot be"),
             Error::Unmaintained { table, why } => write!(f, "table {table} can only be read: {why}"),

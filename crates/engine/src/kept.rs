@@ -15,6 +15,7 @@
 //! | column | `invisible` | `1`: `*` leaves it out |
 //! | table | `index/NAME/invisible` | `1`: plans do not read it |
 //! | table | those of [`option`], `data_directory` | as declared |
+//! | table | `partitioning` | the clause PARTITION BY as a `.frm` has it |
 //! | table | `create_time` | seconds since 1970 |
 //! | table | `index/NAME/using`, `index/NAME/key_block_size` | of an index, as declared |
 //! | table | `index/NAME/descending` | numbers of the parts of an index that are descending, from 0, with commas between. The engine itself |
@@ -45,6 +46,7 @@ pub mod option {
     pub const DELAY_KEY_WRITE: &str = "delay_key_write";
     pub const ROW_FORMAT: &str = "row_format";
     pub const KEY_BLOCK_SIZE: &str = "key_block_size";
+    pub const PARTITIONING: &str = "partitioning";
 }
 
 /// The parsed text.

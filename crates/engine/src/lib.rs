@@ -18,6 +18,7 @@
 //! | reading full-text indexes | [`fulltext`] |
 //! | reading: cursors | [`cursor`] |
 //! | whether rows have changed since they were read | [`watch`] |
+//! | partitioned tables: parts, where rows go; changing their rows | [`partition`], `routed` |
 //! | statistics: rows, different keys, pages | [`stats`] |
 //! | AUTO_INCREMENT | [`auto_inc`] |
 //! | counters, locks and deadlocks with names, keys of locked records | [`metrics`], [`monitor`], `lock_data` |
@@ -53,12 +54,14 @@ pub mod notes;
 pub mod object;
 pub mod online;
 pub mod options;
+pub mod partition;
 mod pool_dump;
 mod prepared;
 pub mod progress;
 pub mod purge;
 mod read_lock;
 pub mod recovery;
+mod routed;
 pub mod row;
 mod services;
 pub mod session;
@@ -81,6 +84,7 @@ pub mod text {
 pub mod lower {
     pub use vaquita_format::checksum::ChecksumAlgorithm;
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
+    pub use vaquita_format::record::compare_fields;
     pub use vaquita_format::{
         Corruption, PageSize, cfg, charset, collation, column, filename, frm, frm_view, value,
     };
@@ -94,7 +98,7 @@ pub mod lower {
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{
     Alteration, ConvertRow, ForeignKeySpec, FullTextBuild, FullTextSpec, ImportFile, IndexSpec, KeptKeys,
-    Put, TableSpec,
+    PartSpec, PartsChange, Put, TableSpec,
 };
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::row_versions::{ColumnOrigin, VERSIONS_MAX};
@@ -105,6 +109,7 @@ pub use crate::export::can_be_exported;
 pub use crate::mdl::MdlMode;
 pub use crate::online::Concurrency;
 pub use crate::options::Options;
+pub use crate::partition::{Partitioning, Scheme, Scheming};
 pub use crate::progress::{Progress, Sight, Stage};
 pub use crate::session::{Durability, InPlace, Look, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};

@@ -3,7 +3,7 @@
 /// What a MySQL server keeps of a table that is not kept up here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unmaintained {
-    /// It is one partition of a table: which rows belong into it, only the server knows.
+    /// It is partitioned, or a part of a table that is, and which rows belong where is not known here.
     Partition,
     /// It is a part of a FULLTEXT index, or has one whose documents have no numbers.
     FullText,
@@ -14,7 +14,7 @@ pub enum Unmaintained {
 impl std::fmt::Display for Unmaintained {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Unmaintained::Partition => "it is a partition of a MySQL server's table",
+            Unmaintained::Partition => "which of its rows belong to which partition is not known here",
             Unmaintained::FullText => "a FULLTEXT index has its documents here",
             Unmaintained::Triggers => "it has triggers of a MySQL server",
         })

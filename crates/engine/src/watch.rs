@@ -29,7 +29,11 @@ impl Watch {
     /// From now on. What is read after this call, in a view that is opened after it or without any, is what is watched.
     pub fn new(core: &Core, table: &Arc<Table>) -> Watch {
         let word = table.mark.take();
-        let open = core.txn.locks().is_being_changed(table.id);
+        let locks = core.txn.locks();
+        let open = match &table.parts {
+            Some(parts) => parts.tables.iter().any(|part| locks.is_being_changed(part.id)),
+            None => locks.is_being_changed(table.id),
+        };
         Watch { table: table.clone(), word, open }
     }
 

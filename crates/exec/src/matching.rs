@@ -186,6 +186,7 @@ const NO_KEY: u8 = u8::MAX;
 fn push_row_key(key: Option<&RowKey>, out: &mut Vec<u8>) {
     let Some(key) = key else { return out.push(NO_KEY) };
     out.push(key.len() as u8);
+    out.extend_from_slice(&key.part().to_le_bytes());
     for field in key.fields() {
         out.extend_from_slice(&(field.len() as u32).to_le_bytes());
         out.extend_from_slice(field);
@@ -203,6 +204,10 @@ fn take_keys<'b>(mut rest: &'b [u8], n: usize, keys: &mut Vec<Option<RowKey>>) -
             continue;
         }
         let mut key = RowKey::default();
+        if let Some((part, after)) = rest.split_first_chunk() {
+            key.set_part(u64::from_le_bytes(*part));
+            rest = after;
+        }
         for _ in 0..fields {
             let Some((len, after)) = rest.split_first_chunk() else { break };
             let len = u32::from_le_bytes(*len) as usize;

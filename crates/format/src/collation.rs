@@ -31,6 +31,7 @@
 //! - I3: `equal`, `hash` and `sort_key` agree with `compare`.
 
 pub mod aggregate;
+mod divide;
 mod east_asian;
 mod eight_bit;
 mod general_ci;
@@ -43,6 +44,8 @@ mod names;
 mod scheme;
 mod search;
 mod uca;
+
+pub use divide::DividingHash;
 
 use std::cmp::Ordering;
 

@@ -130,6 +130,13 @@ pub fn needs_quotes(name: &[u8]) -> bool {
         || Kw::of(name).is_reserved()
 }
 
+/// Whether SHOW CREATE TABLE puts the name of a partition in quotes: those of other characters than ASCII's, and all that mean something,
+/// reserved or not.
+pub fn is_quoted_in_partitions(name: &[u8]) -> bool {
+    let is_word = !matches!(Kw::of(name), Kw::Other);
+    needs_quotes(name) || is_word || !name.is_ascii()
+}
+
 fn same_word(word: &[u8], text: &[u8]) -> bool {
     word.iter().zip(text).all(|(a, b)| a & FOLD == b & FOLD)
 }

@@ -21,7 +21,7 @@ use bumpalo::Bump;
 
 pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest, param_positions};
 pub use error::{ParseError, ParseErrorKind};
-pub use keyword::needs_quotes;
+pub use keyword::{is_quoted_in_partitions, needs_quotes};
 pub use mode::{Names, ParseMode, SqlMode, TwoByte};
 pub use print::{NotPrinted, Printed, print_expression, push_quoted};
 
@@ -60,6 +60,20 @@ pub fn with_expression<R>(text: &str, read: impl FnOnce(&ast::Expr<'_>) -> R) ->
     let mode = ParseMode { params: false, ..ParseMode::default() };
     let expr = parser::Parser::new(text.as_bytes(), &arena, mode).expression()?;
     Ok(read(&expr))
+}
+
+/// Reads the text of a clause `PARTITION BY …` as it is kept with a table, UTF-8, whatever modes a session has; `read` gets the tree.
+///
+/// # Errors
+/// It is none.
+pub fn with_partitioning<R>(
+    text: &str,
+    read: impl FnOnce(&ast::Partitioning<'_>) -> R,
+) -> Result<R, ParseError> {
+    let arena = Bump::new();
+    let mode = ParseMode { params: false, ..ParseMode::default() };
+    let partitioning = parser::Parser::new(text.as_bytes(), &arena, mode).partitioning_alone()?;
+    Ok(read(partitioning))
 }
 
 /// A local variable of a stored program.

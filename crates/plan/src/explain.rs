@@ -25,6 +25,7 @@ struct Line {
     id: Option<u32>,
     select_type: &'static str,
     table: Option<String>,
+    partitions: Option<String>,
     access: Option<&'static str>,
     possible: Vec<String>,
     key: Option<String>,
@@ -123,7 +124,7 @@ pub fn explain(
 }
 
 fn lines_of(planner: &Planner<'_>, stmt: &Stmt<'_>, compile: &mut CompileCx<'_>) -> SqlResult<Vec<Line>> {
-    let mut lines = Lines { lines: Vec::new(), ids: 0, made: Vec::new() };
+    let mut lines = Lines { lines: Vec::new(), ids: 0, made: Vec::new(), partitions: Vec::new() };
     match stmt {
         Stmt::Query(query) => {
             let Planned { plan, .. } = block::plan_query(planner, query, None, compile)?;
@@ -189,6 +190,8 @@ struct Lines {
     ids: u32,
     /// Tables of WITH that are there already, with their numbers.
     made: Vec<(Arc<QueryPlan>, u32)>,
+    /// The partitions that the present block reads, by slot.
+    partitions: Vec<Option<String>>,
 }
 
 impl Lines {
@@ -289,6 +292,7 @@ impl Lines {
         } else {
             let mut derived = Vec::new();
             let first = self.lines.len();
+            self.partitions = block.reads.iter().map(|read| partitions_of(read, cx)).collect();
             self.steps(block, &block.steps, id, select_type, &mut derived);
             let group_sorts = block.group.as_ref().is_some_and(|g| !g.keys.is_empty() && !g.sorted_input);
             if let Some(line) = self.lines.get_mut(first) {
@@ -335,6 +339,7 @@ impl Lines {
                     let mut line = line_of(block, read, filter);
                     line.id = Some(id);
                     line.select_type = select_type;
+                    line.partitions = self.partitions.get_mut(*slot).and_then(Option::take);
                     self.lines.push(line);
                 }
                 Step::Outer { steps, .. } => self.steps(block, steps, id, select_type, derived),
@@ -370,6 +375,14 @@ fn indexes_of_groups(block: &BlockPlan, read: &Read, info: &TableInfo) -> Vec<us
     };
     let all = |&i: &usize| visible(i) && columns.iter().all(|&(_, column)| holds(i, column));
     (0..indexes.len()).filter(all).collect()
+}
+
+/// The partitions of a table that are read, as far as constants tell.
+fn partitions_of(read: &Read, cx: &mut EvalCx<'_>) -> Option<String> {
+    match (&read.source, &read.parts) {
+        (Source::Stored(info), Some(parts)) => parts.explained(info, cx),
+        _ => None,
+    }
 }
 
 fn line_of(block: &BlockPlan, read: &Read, filter: &[Expr]) -> Line {
@@ -515,7 +528,7 @@ impl Line {
             text(self.table.clone()),
         ];
         if explain.partitions {
-            row.push(Value::Null);
+            row.push(text(self.partitions.clone()));
         }
         row.push(text(self.access.map(str::to_owned)));
         row.push(text((!self.possible.is_empty()).then(|| self.possible.join(","))));

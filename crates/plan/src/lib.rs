@@ -14,6 +14,7 @@
 //! | bounds and intervals of indexes | [`bound`], `intervals`, [`ranges`] |
 //! | derived tables whose rows are not kept | `streams` |
 //! | EXPLAIN | `explain` |
+//! | partition functions | [`partition`] |
 //! | virtual tables | [`source`] |
 //! | JSON_TABLE | [`json_table`] |
 //! | types as they are written | [`column_type`] |
@@ -31,6 +32,7 @@ mod hinted;
 mod intervals;
 pub mod into;
 pub mod json_table;
+pub mod partition;
 pub mod planner;
 pub mod query;
 pub mod ranges;

@@ -71,6 +71,17 @@ pub enum Test {
 }
 
 impl Sarg {
+    /// The conditions among those that all must hold which compare with constants.
+    pub fn constant_part(&self) -> Sarg {
+        let Sarg::And(parts) = self else { return self.clone() };
+        let constant = |s: &&Sarg| {
+            let mut constant = true;
+            s.values(&mut |e| constant &= e.tables().is_empty());
+            constant
+        };
+        Sarg::And(parts.iter().filter(constant).cloned().collect())
+    }
+
     /// What a condition asks of the columns of `slot`, as far as it compares them with values that are known when the
     /// tables `known` have been read.
     pub fn of(condition: &Expr, slot: usize, known: TableSet) -> Option<Sarg> {

@@ -2,6 +2,7 @@
 //! tables it was made for.
 
 use crate::json_table::JsonTable;
+use crate::partition::ReadParts;
 use crate::sarg::Sarg;
 use crate::source::VirtualTable;
 use std::sync::Arc;
@@ -374,6 +375,8 @@ impl Default for Making {
 pub struct Read {
     /// As the statement calls it.
     pub alias: String,
+    /// Which parts of a partitioned table are read; `None` of others.
+    pub parts: Option<ReadParts>,
     /// Where its rows come from.
     pub source: Source,
     /// Number of its columns.

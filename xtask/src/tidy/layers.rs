@@ -23,7 +23,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     // Text to trees: nothing of tables.
     ("parser", &["format", "types", "fts", "io", "storage", "btree", "txn", "engine"]),
     // From here on SQL: it knows the engine's API, not pages, latches or files.
-    ("catalog", &["format", "io", "storage", "btree", "txn", "parser"]),
+    ("catalog", &["format", "io", "storage", "btree", "txn"]),
     ("session", &["format", "io", "storage", "btree", "txn"]),
     ("expr", &["format", "io", "storage", "btree", "txn", "catalog"]),
     ("plan", &["format", "io", "storage", "btree", "txn"]),

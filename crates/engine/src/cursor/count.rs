@@ -26,6 +26,9 @@ const VARIABLE_LEN: u32 = 20;
 /// # Errors
 /// [`Error::ViewTooOld`]; errors of pages, damage.
 pub fn count(core: &Core, trx: &mut Trx, table: &Arc<Table>) -> Result<u64> {
+    if let Some(parts) = &table.parts {
+        return parts.tables.iter().try_fold(0, |rows, part| Ok(rows + count(core, trx, part)?));
+    }
     let snapshot = snapshot(core, trx, table);
     if !is_old_enough(core, table.clustered(), &snapshot) {
         return Err(Error::ViewTooOld(table.name.clone()));

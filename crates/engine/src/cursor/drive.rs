@@ -150,6 +150,9 @@ impl Cursor {
     /// Errors of pages, damage.
     pub fn unlock_row(&mut self, core: &Core, trx: &Trx) -> Result<()> {
         assert_no_page_latched("locks of a row are given back");
+        if let Some(parts) = &mut self.parts {
+            return parts.present_mut().map_or(Ok(()), |cursor| cursor.unlock_row(core, trx));
+        }
         let held = std::mem::take(&mut self.held);
         let mode = match self.lock {
             ReadLock::None => return Ok(()),
@@ -175,6 +178,10 @@ impl Cursor {
     /// # Errors
     /// Those of locks and waits, errors of pages, damage.
     pub fn lock_current<'a>(&'a mut self, core: &'a Core, trx: &mut Trx) -> Result<Option<RowRef<'a>>> {
+        if self.parts.is_some() {
+            let present = self.parts.as_mut().and_then(|parts| parts.present_mut());
+            return present.map_or(Ok(None), |cursor| cursor.lock_current(core, trx));
+        }
         let Some(row) = self.batch.current().filter(|_| self.lock != ReadLock::None) else {
             return Err(Error::WrongState("there is no row to be locked"));
         };

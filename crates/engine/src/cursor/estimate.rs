@@ -5,7 +5,8 @@
 use super::bound::key_fields;
 use crate::core::Core;
 use crate::error::{Error, Result};
-use crate::table::{Field, Table};
+use crate::partition::Parts;
+use crate::table::{Field, Index, Table};
 use std::ops::ControlFlow;
 use vaquita_btree::OwnedKey;
 use vaquita_format::record::Offsets;
@@ -25,6 +26,9 @@ pub fn estimate_range(
     lower: Bound<'_>,
     upper: Bound<'_>,
 ) -> Result<u64> {
+    if let Some(parts) = &table.parts {
+        return sum_of(parts, |part| estimate_range(core, part, index, lower, upper));
+    }
     let index = table.indexes.get(index).ok_or(Error::WrongState("there is no such index"))?;
     let place = |key: &[Field<'_>], after: bool| {
         let fields = key_fields(index, key)?;
@@ -46,9 +50,43 @@ pub fn estimate_range(
 /// # Errors
 /// Errors of pages, damage.
 pub fn estimate_rows(core: &Core, table: &Table) -> Result<u64> {
+    if let Some(parts) = &table.parts {
+        return sum_of(parts, |part| estimate_rows(core, part));
+    }
     let tree = &table.clustered().tree;
     let (first, last) = (tree.place_of_start(&core.storage)?, tree.place_of_end(&core.storage)?);
     Ok(((first.records + last.records) / 2.0).round() as u64)
+}
+
+/// Parts of a table that are looked at; of more, some stand for the others.
+const PARTS_MAX: usize = 16;
+
+/// About the sum over the parts of a table.
+fn sum_of(parts: &Parts, of_part: impl Fn(&Table) -> Result<u64>) -> Result<u64> {
+    let all = parts.tables.len();
+    let step = all.div_ceil(PARTS_MAX);
+    let mut looked_at = parts.tables.iter().step_by(step);
+    let sum = looked_at.try_fold(0, |sum, part| Ok::<u64, Error>(sum + of_part(part)?))?;
+    Ok(sum * all as u64 / all.div_ceil(step) as u64)
+}
+
+/// About how many records of all parts share the first `n` fields of an index: those of one part, if these fields tell which.
+fn per_key_of(
+    parts: &Parts,
+    index: &Index,
+    n: usize,
+    of_part: impl Fn(&Table) -> Result<f64>,
+) -> Result<f64> {
+    let all = parts.tables.len();
+    let step = all.div_ceil(PARTS_MAX);
+    let mut looked_at = parts.tables.iter().step_by(step);
+    let sum = looked_at.try_fold(0.0, |sum, part| Ok::<f64, Error>(sum + of_part(part)?))?;
+    let mean = sum / all.div_ceil(step) as f64;
+    let tells = |column: &usize| index.parts.iter().take(n).any(|part| part.column == *column);
+    match &parts.scheme {
+        Some(scheme) if scheme.columns().iter().all(tells) => Ok(mean),
+        _ => Ok(mean * all as f64),
+    }
 }
 
 /// Records that are counted rather than estimated.
@@ -86,6 +124,9 @@ const SAMPLES: usize = 8;
 /// # Errors
 /// If there is no such index; errors of pages, damage.
 pub fn estimate_per_key(core: &Core, table: &Table, index: usize, n: usize) -> Result<f64> {
+    if let Some(parts) = &table.parts {
+        return per_key_of(parts, &table.indexes[index], n, |part| estimate_per_key(core, part, index, n));
+    }
     let definition = table.indexes.get(index).ok_or(Error::WrongState("there is no such index"))?;
     let tree = &definition.tree;
     let (mut rows, mut samples) = (0, 0u64);

@@ -9,6 +9,7 @@ use super::columns::Spec;
 use super::consistent::Scratch;
 use super::drive::intention;
 use super::locking::{Held, LockRead};
+use super::merged::PartReads;
 use super::pass::{LockPass, Pass};
 use super::row::RowRef;
 use super::{ReadLock, check_view, is_old_enough, snapshot};
@@ -33,6 +34,8 @@ pub struct PointRead {
     spec: Spec,
     options: ReadOptions,
     scratch: Scratch,
+    /// Those of the parts, if the table is partitioned: they read.
+    parts: Option<PartReads>,
 }
 
 impl PointRead {
@@ -46,12 +49,20 @@ impl PointRead {
             return Err(Error::WrongState("rows are read one by one by unique indexes only"));
         }
         spec.table.check_order(&spec.index)?;
-        Ok(PointRead { spec, options, scratch: Scratch::default() })
+        let parts = PartReads::new(&spec.table);
+        Ok(PointRead { spec, options, scratch: Scratch::default(), parts })
     }
 
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
         &self.spec.table
+    }
+
+    /// Which parts of a partitioned table are read; `None`: all.
+    pub fn set_parts(&mut self, wanted: Option<&[usize]>) {
+        if let Some(parts) = &mut self.parts {
+            parts.wanted = wanted.map(<[usize]>::to_vec);
+        }
     }
 
     /// What it does about locks.
@@ -89,6 +100,24 @@ impl PointRead {
         row: impl FnOnce(&RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
         assert_no_page_latched("a row is looked for");
+        let index = &self.spec.index;
+        if let Some(parts) = &mut self.parts {
+            let of = (&self.spec.table, &**index);
+            return parts.get(of, &self.options, (core, trx, lock), key, row);
+        }
+        self.get_alone(core, trx, lock, key, row)
+    }
+
+    /// The same of a table without parts.
+    #[inline]
+    pub(super) fn get_alone<R>(
+        &mut self,
+        core: &Core,
+        trx: &mut Trx,
+        lock: ReadLock,
+        key: &[Field<'_>],
+        row: impl FnOnce(&RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
         let index = &self.spec.index;
         let key = key_fields(index, key)?;
         if !is_unique_key(index, &key) {
@@ -143,7 +172,7 @@ impl PointRead {
         mut row: impl FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>,
     ) -> Result<()> {
         assert_no_page_latched("rows are looked for");
-        if lock != ReadLock::None || !self.spec.index.is_clustered() {
+        if lock != ReadLock::None || !self.spec.index.is_clustered() || self.parts.is_some() {
             for (i, key) in keys.iter().enumerate() {
                 let shown = self.get_with(core, trx, lock, key.as_ref(), |seen| row(i, Some(seen)))?;
                 if shown.unwrap_or_else(|| row(i, None)).is_break() {

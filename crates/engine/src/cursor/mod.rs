@@ -14,6 +14,7 @@
 //! | visibility without locks | `consistent` |
 //! | locks | `locking` |
 //! | rows fetched ahead | `batch` |
+//! | the parts of a partitioned table | `merged` |
 //! | one row by a unique key | [`get`] |
 //! | counting, scans by several threads | [`count`](mod@count), [`parallel`] |
 //! | estimates of how many rows there are | [`estimate`] |
@@ -41,6 +42,7 @@ mod drive;
 pub mod estimate;
 pub mod get;
 mod locking;
+mod merged;
 pub mod parallel;
 mod pass;
 mod row;
@@ -53,6 +55,7 @@ use bound::{End, key_fields, set_key};
 use columns::Spec;
 use consistent::Snapshot;
 use locking::Held;
+use merged::Merged;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_btree::{CursorState, OwnedKey};
@@ -159,12 +162,14 @@ pub struct Cursor {
     lost: bool,
     held: Held,
     scratch: Scratch,
+    /// Those of the parts, if the table is partitioned: they read.
+    parts: Option<Box<Merged>>,
 }
 
 impl Cursor {
     /// Bytes it keeps from one scan to the next, besides itself: of the rows it read last.
     pub fn memory(&self) -> usize {
-        self.batch.memory()
+        self.batch.memory() + self.parts.as_ref().map_or(0, |parts| parts.memory())
     }
 
     /// A cursor before the first record.
@@ -173,6 +178,7 @@ impl Cursor {
     /// If there is no such index or column.
     pub fn open(table: Arc<Table>, options: &ReadOptions) -> Result<Cursor> {
         Ok(Cursor {
+            parts: Merged::new(&table, options),
             spec: Spec::new(table, options.index, options.columns.as_deref())?,
             lock: options.lock,
             wait: options.wait,
@@ -238,6 +244,55 @@ impl Cursor {
         self.lost = false;
         self.batch.reset();
         self.held = Held::default();
+        if let Some(parts) = &mut self.parts {
+            parts.unplace();
+        }
+    }
+
+    /// Placed as the cursor of the whole table is, of which this one's is a part.
+    fn place_as(&mut self, whole: &Cursor) {
+        self.place_at(whole.start);
+        self.start_key.clone_from(&whole.start_key);
+        self.equal.clone_from(&whole.equal);
+        self.unique = whole.unique;
+        self.lower.clone_from(&whole.lower);
+        self.upper.clone_from(&whole.upper);
+        (self.lock, self.wait) = (whole.lock, whole.wait);
+        (self.semi_consistent, self.row_at_end) = (whole.semi_consistent, whole.row_at_end);
+    }
+
+    /// Which parts of a partitioned table are read; `None`: all. It must be placed before it is read.
+    pub fn set_parts(&mut self, wanted: Option<&[usize]>) {
+        if let Some(parts) = &mut self.parts {
+            parts.read(wanted);
+        }
+    }
+
+    /// Whether rows of a partitioned table come in the order of the index; otherwise part after part, and in one direction only. It must be placed
+    /// before it is read.
+    pub fn set_ordered(&mut self, on: bool) {
+        if let Some(parts) = &mut self.parts {
+            parts.set_ordered(on);
+        }
+    }
+
+    /// What the cursors of the parts do for this one; after an error it is nowhere.
+    fn by_parts<R>(&mut self, work: impl FnOnce(&mut Merged, &Cursor) -> Result<R>) -> Result<R> {
+        if self.lost {
+            return Err(Error::WrongState("the cursor has lost its place by an error: seek again"));
+        }
+        let mut parts = self.parts.take().expect("it is asked for cursors of parts");
+        let done = work(&mut parts, self);
+        self.parts = Some(parts);
+        self.lost = done.is_err();
+        done
+    }
+
+    /// Copies the index key of the row given last.
+    fn key_at(&self, out: &mut OwnedKey) {
+        if let Some(row) = self.batch.current() {
+            self.batch.key_of(row, &self.spec.index, out);
+        }
     }
 
     /// Goes before the first record; bounds are gone.
@@ -311,6 +366,9 @@ impl Cursor {
     /// The row that [`Cursor::next`] or [`Cursor::prev`] gave last, once more: borrowed of the cursor alone, so that others
     /// can be read while it is looked at.
     pub fn current<'a>(&'a self, core: &'a Core) -> Option<RowRef<'a>> {
+        if let Some(parts) = &self.parts {
+            return parts.present()?.current(core);
+        }
         self.batch.current().map(|row| self.batch_row(core, row))
     }
 
@@ -329,6 +387,9 @@ impl Cursor {
         dir: Direction,
         mut each: impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<bool> {
+        if self.parts.is_some() {
+            return self.by_parts(|parts, whole| parts.for_each(whole, core, trx, dir, &mut each));
+        }
         self.turn(dir);
         // Rows fetched ahead come first.
         while self.batch_dir == dir && self.batch.has_more() {
@@ -342,6 +403,10 @@ impl Cursor {
     }
 
     fn fetch<'a>(&'a mut self, core: &'a Core, trx: &mut Trx, dir: Direction) -> Result<Option<RowRef<'a>>> {
+        if self.parts.is_some() {
+            self.by_parts(|parts, whole| parts.step(whole, core, trx, dir))?;
+            return Ok(self.current(core));
+        }
         self.turn(dir);
         if self.batch_dir != dir || !self.batch.has_more() {
             self.fill(core, trx, dir)?;

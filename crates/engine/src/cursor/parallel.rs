@@ -52,7 +52,10 @@ pub fn parallel_scan(
         }
         flow
     };
-    scan_with_rests(core, trx, table, options, threads, call, |_| Ok(!broken.load(Ordering::Relaxed)))?;
+    let tables = table.parts.as_ref().map_or(std::slice::from_ref(table), |parts| &parts.tables[..]);
+    for table in tables {
+        scan_with_rests(core, trx, table, options, threads, call, |_| Ok(!broken.load(Ordering::Relaxed)))?;
+    }
     Ok(broken.into_inner())
 }
 

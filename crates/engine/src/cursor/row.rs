@@ -149,6 +149,9 @@ impl<'p> RowRef<'p> {
     /// Damage: a key field is NULL.
     pub fn row_key(&self, key: &mut RowKey) -> Result<()> {
         key.clear();
+        if self.table.is_part {
+            key.part = self.table.id;
+        }
         for (i, &at) in self.index.cluster_key.iter().enumerate() {
             let field = self.entry_field(at);
             let Some(field) = field else {

@@ -7,6 +7,7 @@ use crate::dict::objects::ObjectChange;
 use crate::dict::rows::{self, Values};
 use crate::error::{Error, Result};
 use crate::fulltext::auxiliary;
+use crate::partition::whole_name;
 use crate::row;
 use crate::table::{Field, RowKey, Table};
 use parking_lot::RwLockWriteGuard;
@@ -226,7 +227,11 @@ impl<'a> Change<'a> {
             "the dictionary's latch was given up before objects that are out of date went"
         );
         core.dict.objects.apply(&objects);
-        changed.iter().for_each(|name| core.dict.cache.remove_named(name));
+        for name in &changed {
+            core.dict.cache.remove_named(name);
+            // The object of a partitioned table has those of its parts.
+            whole_name(name).into_iter().for_each(|whole| core.dict.cache.remove_named(whole));
+        }
         counters.iter().for_each(|(id, next)| core.dict.cache.set_counter(*id, *next));
         for id in dropped {
             core.dict.cache.forget(id);

@@ -200,6 +200,9 @@ pub(super) fn create_table(
     checks: bool,
     stopwords: &StopwordChoice,
 ) -> Result<()> {
+    if !spec.parts.is_empty() {
+        return super::parts::create(change, spec);
+    }
     let storage = change.storage();
     let dict = &change.core.dict;
     let New { spec, keys, mut parts } = plan(change, spec, checks)?;

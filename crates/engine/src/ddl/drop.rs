@@ -42,6 +42,11 @@ pub(super) fn referring(core: &Core, name: &str, references: References<'_>) -> 
 /// Drops a table with its triggers.
 pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: References<'_>) -> Result<()> {
     let dict = &change.core.dict;
+    let parts = super::parts::rows_of(change, name)?;
+    if !parts.is_empty() {
+        objects::drop_triggers(change, name)?;
+        return super::parts::drop_all(change, name, &parts);
+    }
     let row = dict.user_table_row(change.storage(), name)?;
     for key in referring(change.core, name, references)? {
         change.changes(&key.child);

@@ -12,6 +12,7 @@
 //! | building indexes, sorting their entries | [`index_build`], [`sort`], [`load`](mod@load) |
 //! | holding rows against foreign keys, and both together | [`held`], [`beside`] |
 //! | FULLTEXT indexes: their tables, building them | [`fulltext`](mod@fulltext), [`fulltext_build`] |
+//! | tables of several parts | `parts` |
 //! | files that were moved while nobody used the folder | [`places`](mod@places) |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
@@ -40,6 +41,7 @@ mod leftovers;
 mod load;
 mod log;
 mod objects;
+mod parts;
 mod places;
 pub(crate) mod rebuild;
 mod recover;
@@ -76,6 +78,7 @@ use change::Change;
 use drop::References;
 use foreign::Planned;
 pub use import::{ImportFile, Imported};
+pub use parts::PartsChange;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
 use vaquita_txn::Trx;
@@ -123,11 +126,23 @@ pub struct ForeignKeySpec {
     pub on_update: ReferentialAction,
 }
 
+/// A part of a table to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartSpec {
+    /// How its file is named: `p0`, `p0#SP#s0`.
+    pub name: String,
+    /// The directory elsewhere that the file is below, if it is another one than the table's.
+    pub directory: Option<String>,
+}
+
 /// A table to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpec {
     /// `database/table`, in file name encoding.
     pub name: String,
+    /// Its parts in order, as files are named for them (`p0`, `p0#SP#s0`), if it is partitioned: each is a table like this one, and `extra`
+    /// has the clause. None of them is in the system tablespace if the others are not.
+    pub parts: Vec<PartSpec>,
     /// Columns.
     pub columns: Vec<Column>,
     /// The primary key.
@@ -170,6 +185,7 @@ impl TableSpec {
     pub fn new(name: impl Into<String>, columns: Vec<Column>) -> Self {
         Self {
             name: name.into(),
+            parts: Vec::new(),
             columns,
             primary_key: None,
             indexes: Vec::new(),
@@ -246,6 +262,17 @@ pub struct KeptKeys<'a> {
 /// The name stands for the old table, or for the new one; the other one is gone, or has its own name still.
 pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, keys: KeptKeys<'_>) -> Result<()> {
     Change::run(core, trx, |change| replace::replace(change, name, with, keys))
+}
+
+/// Parts of a partitioned table come, go, or are emptied. Nobody uses the table.
+///
+/// # Errors
+/// No such table; files.
+///
+/// # Crash
+/// All of it is done, or nothing.
+pub fn alter_parts(core: &Core, trx: &mut Trx, name: &str, what: &PartsChange<'_>) -> Result<()> {
+    Change::run(core, trx, |change| parts::alter(change, name, what))
 }
 
 /// Empties a table: a new tablespace takes the place of the old.

@@ -69,12 +69,12 @@ pub fn put_object(core: &Core, trx: &mut Trx, object: &Object, put: Put) -> Resu
         if object.kind == ObjectKind::View {
             let name = object.lock_name();
             super::check::table_name(&name)?;
-            if change.core.dict.table_row(change.storage(), &name)?.is_some() {
+            if change.core.dict.has_table(change.storage(), &name)? {
                 return Err(Error::TableExists(name));
             }
         }
         if let Some(table) = object.table_name()
-            && change.core.dict.table_row(change.storage(), &table)?.is_none()
+            && !change.core.dict.has_table(change.storage(), &table)?
         {
             return Err(Error::NoSuchTable(table));
         }

@@ -9,7 +9,7 @@
 use super::change::Change;
 use super::definition::path_value;
 use super::log::Entry;
-use super::{check, foreign, fulltext, make_database_dir, objects};
+use super::{check, foreign, fulltext, make_database_dir, objects, parts};
 use crate::dict::load::{TableRow, missing};
 use crate::dict::rows;
 use crate::error::{Error, Result};
@@ -53,6 +53,10 @@ pub(super) fn rename(change: &mut Change<'_>, pairs: &[(&str, &str)], at: &mut u
     let mut renamings = Vec::with_capacity(moves.len() + words.len());
     for step in &moves {
         *at = step.pair;
+        if !parts::rows_of(change, step.origin)?.is_empty() {
+            change.changes(step.origin);
+            continue;
+        }
         let renaming = Renaming::of(change, step.origin, step.to)?;
         let row = TableRow { name: step.from.to_owned(), ..renaming.row };
         renamings.push((step.pair, Renaming { row, ..renaming }));
@@ -76,7 +80,7 @@ pub(super) fn rename(change: &mut Change<'_>, pairs: &[(&str, &str)], at: &mut u
     objects::rename_views(change, views.iter().map(|net| (net.origin, net.to)))
 }
 
-/// A table of a FULLTEXT index goes to another database, because the table does that it serves.
+/// A table of a FULLTEXT index goes to another database, because the table does that it serves; or a part of a table goes with it.
 #[derive(Debug)]
 struct Words {
     origin: String,
@@ -91,7 +95,16 @@ fn words_of(change: &Change<'_>, moves: &[Move<'_>]) -> Result<Vec<Words>> {
         name.split_once('/').map_or("", |(database, _)| database)
     }
     let mut words = Vec::new();
-    for step in moves.iter().filter(|step| database(step.from) != database(step.to)) {
+    for step in moves {
+        let rows = parts::rows_of(change, step.origin)?;
+        for row in &rows {
+            let part = &row.name[step.origin.len()..];
+            let [from, to] = [step.from, step.to].map(|name| format!("{name}{part}"));
+            words.push(Words { origin: row.name.clone(), from, to, pair: step.pair });
+        }
+        if !rows.is_empty() || database(step.from) == database(step.to) {
+            continue;
+        }
         let Renaming { row, .. } = Renaming::of(change, step.origin, step.to)?;
         for origin in fulltext::names(change.core, &row)? {
             let short = origin.split_once('/').map_or("", |(_, short)| short);
@@ -137,7 +150,10 @@ fn aside_names<'n>(change: &Change<'_>, tables: &[&Net<'n>]) -> Result<Vec<(&'n 
         while let Some(net) = at.filter(|net| !seen.contains(&net.origin)) {
             seen.push(net.origin);
             if net.to == first.origin {
-                let Renaming { row, .. } = Renaming::of(change, first.origin, first.to)?;
+                let row = match parts::rows_of(change, first.origin)?.into_iter().next() {
+                    Some(part) => part,
+                    None => Renaming::of(change, first.origin, first.to)?.row,
+                };
                 let database = first.origin.split_once('/').map_or("", |(database, _)| database);
                 aside.push((first.origin, format!("{database}/#sql-vaquita-aside-{:x}", row.id.get())));
             }
@@ -173,17 +189,17 @@ fn is_there(change: &Change<'_>, name: &str) -> Result<bool> {
     match objects::is_view(change, name) {
         true => Ok(true),
         false if !name.contains('/') => Ok(false),
-        false => Ok(change.core.dict.table_row(change.storage(), name)?.is_some()),
+        false => change.core.dict.has_table(change.storage(), name),
     }
 }
 
 /// Whether a table may have that name, and no table or view has it.
 pub(super) fn check_is_free(change: &Change<'_>, name: &str) -> Result<()> {
     check::table_name(name)?;
-    match change.core.dict.table_row(change.storage(), name)? {
-        Some(_) => Err(Error::TableExists(name.to_owned())),
-        None if objects::is_view(change, name) => Err(Error::TableExists(name.to_owned())),
-        None => Ok(()),
+    match change.core.dict.has_table(change.storage(), name)? {
+        true => Err(Error::TableExists(name.to_owned())),
+        false if objects::is_view(change, name) => Err(Error::TableExists(name.to_owned())),
+        false => Ok(()),
     }
 }
 

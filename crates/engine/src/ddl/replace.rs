@@ -3,12 +3,16 @@
 use super::change::Change;
 use super::definition::make_younger;
 use super::rename::{self, Renaming};
-use super::{KeptKeys, drop, foreign};
+use super::{KeptKeys, drop, foreign, parts};
 use crate::error::{Error, Result};
 
 /// `with` becomes the table `name`, the table that had the name goes. Foreign keys stay as they are, by name: those of
 /// the old table but some are the new one's, besides its own, and those that refer to the old table refer to the new one.
 pub(super) fn replace(change: &mut Change<'_>, name: &str, with: &str, keys: KeptKeys<'_>) -> Result<()> {
+    let (old, new) = (parts::rows_of(change, name)?, parts::rows_of(change, with)?);
+    if !old.is_empty() || !new.is_empty() {
+        return parts::replace(change, name, with, old, new);
+    }
     for key in keys.without {
         foreign::find_key(change, name, key)?;
     }

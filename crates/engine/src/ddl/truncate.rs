@@ -13,28 +13,56 @@ use vaquita_base::SpaceId;
 
 /// Empties a table.
 pub(super) fn truncate(change: &mut Change<'_>, name: &str, checks: bool) -> Result<()> {
-    let dict = &change.core.dict;
-    let storage = change.storage();
-    let row = dict.user_table_row(storage, name)?;
+    let mut rows = super::parts::rows_of(change, name)?;
+    match rows.is_empty() {
+        true => rows.push(change.core.dict.user_table_row(change.storage(), name)?),
+        false => change.changes(name),
+    }
     foreign::lose_rows(change, name, checks, "truncate")?;
-    let mut parts = dict.read_parts(storage, &row)?;
+    truncate_all(change, &rows)
+}
+
+/// Empties tables; the rows of the dictionary follow the files of all of them.
+pub(super) fn truncate_all(change: &mut Change<'_>, rows: &[TableRow]) -> Result<()> {
+    let mut emptied = Vec::with_capacity(rows.len());
+    change.unlatched(|change| {
+        for row in rows {
+            emptied.push(make_anew(change, row)?);
+        }
+        Ok(())
+    })?;
+    rows.iter().zip(emptied).try_for_each(|(row, emptied)| take_place(change, row, emptied))
+}
+
+/// An empty table that is to take the place of one, what its file is called, and the tables of its FULLTEXT indexes.
+type Emptied = (TableParts, String, Vec<TableParts>);
+
+fn make_anew(change: &mut Change<'_>, row: &TableRow) -> Result<Emptied> {
+    let dict = &change.core.dict;
+    // Nobody else changes this definition.
+    let mut parts = {
+        let _latch = dict.freeze();
+        dict.read_parts(change.storage(), row)?
+    };
     if parts.discarded {
-        return Err(Error::Discarded(name.to_owned()));
+        return Err(Error::Discarded(row.name.clone()));
     }
     parts.auto_inc_from = 0;
     parts.versions = None;
-    let (file, words) = change.unlatched(|change| {
-        let stopwords = kept_stopwords(change, &parts)?;
-        make_empty(change, &row, &mut parts, &stopwords)
-    })?;
-    fulltext::drop_all(change, &row)?;
+    let stopwords = kept_stopwords(change, &parts)?;
+    let (file, words) = make_empty(change, row, &mut parts, &stopwords)?;
+    Ok((parts, file, words))
+}
+
+fn take_place(change: &mut Change<'_>, row: &TableRow, (parts, file, words): Emptied) -> Result<()> {
+    fulltext::drop_all(change, row)?;
     if parts.space != SpaceId::SYSTEM {
         // Done when the old one, which comes behind it, is gone.
         let (space, name) = (parts.space, parts.name.clone());
         change.leaves(&Entry::RenameBack { space, name, new_name: file })?;
     }
-    definition::leave_data(change, &row, name)?;
-    definition::delete(change, &row)?;
+    definition::leave_data(change, row, &row.name)?;
+    definition::delete(change, row)?;
     definition::insert(change, &parts)?;
     fulltext::insert(change, &words)?;
     change.drops(row.id);

@@ -210,6 +210,8 @@ impl TableParts {
             fulltext: self.fulltext.into_iter().map(Arc::new).collect(),
             doc_ids,
             is_auxiliary: false,
+            parts: None,
+            is_part: false,
             triggers: Vec::new(),
             is_system: self.is_system,
             building: Vec::new(),

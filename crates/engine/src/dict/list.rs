@@ -4,6 +4,7 @@ use crate::dict::load::TableRow;
 use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, sys_tables};
 use crate::error::Result;
+use crate::partition::whole_name;
 use crate::table::Table;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -149,7 +150,7 @@ impl Dictionary {
         Ok(out.into_iter().collect())
     }
 
-    /// Tables of a database, `database/table`, in the order of their names; those of FULLTEXT indexes are left out.
+    /// Tables of a database, `database/table`, in the order of their names; those of FULLTEXT indexes are left out, and partitioned ones are one each.
     ///
     /// # Errors
     /// Errors of reading the dictionary.
@@ -160,7 +161,16 @@ impl Dictionary {
                 .and_then(|n| n.strip_prefix('/'))
                 .is_some_and(|n| !n.starts_with("FTS_0"))
         };
-        Ok(all.into_iter().map(|row| row.name).filter(|name| own(name)).collect())
+        let mut names: Vec<String> = all.into_iter().map(|row| row.name).filter(|name| own(name)).collect();
+        // Parts lie side by side, and stand for their table. With it the order may be another one.
+        let whole = |name: &mut String| {
+            let end = whole_name(name).map_or(name.len(), str::len);
+            name.truncate(end);
+        };
+        names.iter_mut().for_each(whole);
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
     }
 
     /// Names of all tables but the dictionary's own, in their order.

@@ -7,6 +7,7 @@ use crate::dict::rows::{self, SysRow};
 use crate::dict::{Dictionary, server_files};
 use crate::error::{Error, Result};
 use crate::kept::{self, Extra};
+use crate::partition::whole_name;
 use crate::table::{Column, ForeignKey, FullTextIndex, ReferentialAction, Table, Unmaintained};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ impl Dictionary {
 
     /// Reads a table's definition and opens its trees. The caller holds the dictionary's latch.
     pub(crate) fn load(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
-        let Some(row) = self.table_row(storage, name)? else { return Ok(None) };
+        let Some(row) = self.table_row(storage, name)? else { return self.load_whole(storage, name) };
         let unusable =
             |detail: String| Error::TableUnusable { table: name.to_owned(), detail, damaged: false };
         let parts = self.read_parts(storage, &row)?;
@@ -160,17 +161,19 @@ impl Dictionary {
         table: &mut Table,
     ) -> Result<Option<Unmaintained>> {
         let short = row.name.split_once('/').map_or("", |(_, table)| table);
-        if ["#P#", "#p#"].iter().any(|mark| short.contains(mark)) {
-            return Ok(Some(Unmaintained::Partition));
-        }
+        table.is_part = whole_name(&row.name).is_some();
         // Auxiliary tables: the number of the table they serve follows.
         let number = short.strip_prefix("FTS_").and_then(|rest| rest.get(..16));
         table.is_auxiliary = number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
         if !table.fulltext.is_empty() && table.doc_ids.is_none() {
             return Ok(Some(Unmaintained::FullText));
         }
-        let triggers = storage.options().dir.join(format!("{}.TRG", row.name));
-        Ok(storage.fs().exists(&triggers).then_some(Unmaintained::Triggers))
+        Ok(self.has_server_triggers(storage, &row.name).then_some(Unmaintained::Triggers))
+    }
+
+    /// Whether a MySQL server has triggers of a table.
+    pub(crate) fn has_server_triggers(&self, storage: &Storage, name: &str) -> bool {
+        storage.fs().exists(&storage.options().dir.join(format!("{name}.TRG")))
     }
 
     /// All that the dictionary says of a table, without opening it.

@@ -9,6 +9,7 @@
 //! | definitions from rows | [`load`] |
 //! | table objects from definitions | [`build`] |
 //! | the tables of FULLTEXT indexes | [`fulltext`] |
+//! | tables of several parts | `parts` |
 //! | columns that came and went without their rows | [`row_versions`] |
 //! | defaults, labels, comments as bytes | [`codec`] |
 //! | files of a MySQL server | [`server_files`] |
@@ -33,6 +34,7 @@ pub(crate) mod ids;
 pub mod list;
 pub(crate) mod load;
 pub mod objects;
+mod parts;
 pub mod row_versions;
 pub(crate) mod rows;
 pub(crate) mod server_files;
@@ -41,10 +43,11 @@ pub mod sys_tables;
 pub use bootstrap::CreateSystem;
 
 use crate::error::{Error, Result};
+use crate::partition::Partitioning;
 use crate::table::Table;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use sys_tables::CoreTables;
 use vaquita_base::{PageId, SpaceId, TableId};
 use vaquita_btree::Observer;
@@ -86,6 +89,8 @@ pub struct Dictionary {
     ids: ids::Ids,
     /// The next number of an entry of the DDL log.
     next_log_id: AtomicU64,
+    /// Who understands PARTITION BY.
+    partitioning: OnceLock<Arc<dyn Partitioning>>,
     latch: RwLock<()>,
     folders: RwLock<()>,
 }
@@ -127,6 +132,7 @@ impl Dictionary {
             objects: objects::ObjectCache::default(),
             ids,
             next_log_id,
+            partitioning: OnceLock::new(),
             latch: RwLock::default(),
             folders: RwLock::default(),
         };
@@ -149,6 +155,11 @@ impl Dictionary {
     /// Reads what objects there are: when no transaction of the dictionary is open any more.
     pub(crate) fn load_objects(&self, storage: &Storage) -> Result<()> {
         self.objects.load(storage, self.sys.objects.as_ref())
+    }
+
+    /// Says who understands PARTITION BY, before anybody uses tables that have it. Whoever has said so first does.
+    pub fn set_partitioning(&self, partitioning: Arc<dyn Partitioning>) {
+        let _ = self.partitioning.set(partitioning);
     }
 
     /// A number for an entry of the DDL log: above all that are there.

@@ -83,6 +83,28 @@ pub(crate) fn read_some(
     Ok(out)
 }
 
+/// The records of an index whose first field begins so, in order; delete-marked ones are left out. The field is bytes, ordered as bytes.
+pub(crate) fn read_beginning(storage: &Storage, index: &Index, start: &str) -> Result<Vec<SysRow>> {
+    let key = [TupleField::new(start.as_bytes())];
+    let mut cursor = Cursor::new(&index.tree, storage);
+    let mut more = cursor.seek(&Tuple::new(&key), SearchMode::GreaterOrEqual)?;
+    let mut offsets = Offsets::new();
+    let mut out = Vec::new();
+    while more {
+        let record = cursor.record().expect("the cursor is on a record");
+        record.parse(index.def(), &mut offsets)?;
+        if !record.field(&offsets, 0).is_some_and(|name| name.starts_with(start.as_bytes())) {
+            break;
+        }
+        if !record.is_deleted() {
+            let field = |i| record.field(&offsets, i).map(<[u8]>::to_vec);
+            out.push(SysRow((0..offsets.n_fields()).map(field).collect()));
+        }
+        more = cursor.next()?;
+    }
+    Ok(out)
+}
+
 /// The greatest number in the first field of an index, delete-marked records not left out; 0 if there is none.
 pub(crate) fn last_number(storage: &Storage, index: &Index) -> Result<u64> {
     let mut cursor = Cursor::new(&index.tree, storage);

@@ -157,6 +157,8 @@ pub fn options_of_frm(frm: &Frm) -> Extra {
     out.set(option::DELAY_KEY_WRITE, either(table_options::DELAY_KEY_WRITE, 0));
     out.set(option::ROW_FORMAT, row_format(frm.row_format).map(str::to_owned));
     out.set(option::KEY_BLOCK_SIZE, number(frm.key_block_size.into()));
+    let clause = &frm.partition_clause;
+    out.set(option::PARTITIONING, (!clause.is_empty()).then(|| clause.clone()));
     frm.keys.iter().for_each(|key| key_options(frm, key, &mut out));
     out
 }

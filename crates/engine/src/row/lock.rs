@@ -53,6 +53,11 @@ pub fn lock_table(core: &Core, trx: &Trx, table: &Table, mode: LockMode) -> Resu
         "locks of {} that nothing would give back",
         table.name
     );
+    if let Some(parts) = &table.parts {
+        // One number is given at a time: the first part's lock is the table's.
+        let locked = if mode == LockMode::AutoInc { &parts.tables[..1] } else { &parts.tables[..] };
+        return locked.iter().try_for_each(|part| lock_table(core, trx, part, mode));
+    }
     match core.txn.locks().lock_table(trx, table.id, mode, WaitPolicy::Wait)? {
         LockOutcome::MustWait => wait(core, trx)?,
         LockOutcome::Granted(_) | LockOutcome::Skipped => {}

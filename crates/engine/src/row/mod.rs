@@ -100,6 +100,7 @@ fn assert_runs(trx: &Trx) {
 /// A key that is not whole would be that of several rows.
 #[inline]
 fn check_key(table: &Table, key: &RowKey) -> Result<()> {
+    assert!(table.parts.is_none(), "{}: rows are changed in the parts of the table", table.name);
     match key.len() == table.clustered().def().n_uniq() {
         true => Ok(()),
         false => Err(Error::WrongState("a row is changed by its whole clustered key")),

@@ -43,6 +43,10 @@ fn greatest(core: &Core, table: &Table, column: usize) -> Result<u64> {
 
 /// The same; `alive`: of rows that are not deleted.
 fn greatest_of(core: &Core, table: &Table, column: usize, alive: bool) -> Result<u64> {
+    if let Some(parts) = &table.parts {
+        let mut all = parts.tables.iter();
+        return all.try_fold(0, |most, part| Ok(greatest_of(core, part, column, alive)?.max(most)));
+    }
     let first_is =
         |s: &[FieldSource]| matches!(s[0], FieldSource::Column { column: c, prefix_len: 0 } if c == column);
     let Some(index) = table.indexes.iter().find(|i| first_is(&i.sources)) else { return Ok(0) };
@@ -89,6 +93,8 @@ impl Statement<'_> {
         let count = match wanted {
             // The traditional way: no value is reserved that may not be used.
             _ if mode == 0 => 1,
+            // As of partitioned tables in MySQL 5.6, whatever the mode.
+            Wanted::AtLeast(_) if table.parts.is_some() => 1,
             Wanted::Exactly(n) | Wanted::AtLeast(n) => n,
         };
         let core = &self.session.core;

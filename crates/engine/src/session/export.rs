@@ -18,6 +18,7 @@ impl Session {
     /// A table that a transaction without a session has changed (a prepared one) and does not end in time; one whose file does
     /// not say what it is, because of versions of rows or descending keys; errors of writing.
     pub fn export_tables(&mut self, tables: &[Arc<Table>], host: &str) -> Result<()> {
+        let tables: &[Arc<Table>] = &with_parts(tables);
         for table in tables {
             check_exportable(table)?;
         }
@@ -44,4 +45,13 @@ impl Session {
         core.txn.commit(&mut trx)?;
         locked
     }
+}
+
+/// Tables, the parts of those that have any in their place.
+fn with_parts(tables: &[Arc<Table>]) -> Vec<Arc<Table>> {
+    let parts = |table: &Arc<Table>| match &table.parts {
+        Some(parts) => parts.tables.clone(),
+        None => vec![table.clone()],
+    };
+    tables.iter().flat_map(parts).collect()
 }

@@ -107,6 +107,8 @@ pub struct Session {
     export: Option<Export>,
     /// [`Trx::unchanged`] at the start of the statement.
     unchanged_before: u64,
+    /// Parts of partitioned tables that a statement means; see [`Statement::mean_parts`].
+    meant: Vec<(TableId, Arc<[usize]>)>,
     /// The statement has taken AUTO-INC locks.
     auto_inc_locked: bool,
     /// How far the change of a definition is that it is at.
@@ -154,6 +156,7 @@ impl Session {
             kept_locks: 0,
             export: None,
             unchanged_before: 0,
+            meant: Vec::new(),
             auto_inc_locked: false,
             temporary: Vec::new(),
             temporary_generation: 0,
@@ -428,6 +431,7 @@ impl Session {
     }
 
     fn leave_statement(&mut self) {
+        self.meant.clear();
         if std::mem::take(&mut self.auto_inc_locked) {
             self.core.txn.locks().unlock_auto_inc(&self.trx);
         }

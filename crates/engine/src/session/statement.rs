@@ -4,9 +4,11 @@ use super::Session;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
+use crate::routed;
 use crate::row::{self, WriteOptions};
 use crate::table::{Field, RowKey, Table, Unmaintained};
 use std::sync::Arc;
+use vaquita_base::TableId;
 use vaquita_txn::{AccessMode, LockMode, Trx, TrxState};
 
 /// A statement of a session.
@@ -74,6 +76,9 @@ impl Statement<'_> {
         let timeout = session.metadata_patience();
         session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
         let table = session.core.table(name)?;
+        if table.is_part {
+            return Err(Error::NoSuchTable(name.to_owned()));
+        }
         session.used.push((table.id, mode));
         Ok(table)
     }
@@ -103,6 +108,14 @@ impl Statement<'_> {
         })
     }
 
+    /// The parts of a partitioned table that rows may come into from now on: those that a statement names by `PARTITION (..)`. `None`: all
+    /// of them again.
+    pub fn mean_parts(&mut self, table: &Table, parts: Option<Arc<[usize]>>) {
+        let meant = &mut self.session.meant;
+        meant.retain(|(id, _)| *id != table.id);
+        meant.extend(parts.map(|parts| (table.id, parts)));
+    }
+
     /// Inserts a row, whose clustered key it gives.
     ///
     /// # Errors
@@ -123,8 +136,8 @@ impl Statement<'_> {
         exclusive_duplicates: bool,
     ) -> Result<RowKey> {
         let how = WriteOptions { exclusive_duplicates, ..self.before_change(table)? };
-        let (core, trx) = self.parts();
-        let key = row::insert(core, trx, table, row, how)?;
+        let Session { core, trx, meant, .. } = &mut *self.session;
+        let key = routed::insert(core, trx, table, row, how, parts_meant(meant, table))?;
         core.metrics.rows_inserted.add(1);
         Ok(key)
     }
@@ -136,8 +149,8 @@ impl Statement<'_> {
     /// As [`Statement::insert`]. The row may be there in part then.
     pub fn insert_for_good(&mut self, table: &Arc<Table>, row: &[Field<'_>]) -> Result<RowKey> {
         let how = WriteOptions { without_undo: self.mark() > 0, ..self.before_change(table)? };
-        let (core, trx) = self.parts();
-        let key = row::insert(core, trx, table, row, how)?;
+        let Session { core, trx, meant, .. } = &mut *self.session;
+        let key = routed::insert(core, trx, table, row, how, parts_meant(meant, table))?;
         core.metrics.rows_inserted.add(1);
         Ok(key)
     }
@@ -153,8 +166,8 @@ impl Statement<'_> {
         changes: &[(usize, Field<'_>)],
     ) -> Result<bool> {
         let how = self.before_change(table)?;
-        let (core, trx) = self.parts();
-        let changed = row::update(core, trx, table, key, changes, how)?;
+        let Session { core, trx, meant, .. } = &mut *self.session;
+        let changed = routed::update(core, trx, table, key, changes, how, parts_meant(meant, table))?;
         core.metrics.rows_updated.add(u64::from(changed));
         Ok(changed)
     }
@@ -173,7 +186,7 @@ impl Statement<'_> {
     pub fn delete(&mut self, table: &Arc<Table>, key: &RowKey) -> Result<bool> {
         let how = self.before_change(table)?;
         let (core, trx) = self.parts();
-        let deleted = row::delete(core, trx, table, key, how)?;
+        let deleted = routed::delete(core, trx, table, key, how)?;
         core.metrics.rows_deleted.add(u64::from(deleted));
         Ok(deleted)
     }
@@ -207,4 +220,9 @@ impl Statement<'_> {
             false => row::rollback_to(core, trx, mark),
         }
     }
+}
+
+/// What [`Statement::mean_parts`] has said of a table.
+fn parts_meant<'m>(meant: &'m [(TableId, Arc<[usize]>)], table: &Table) -> Option<&'m [usize]> {
+    meant.iter().find(|(id, _)| *id == table.id).map(|(_, parts)| &parts[..])
 }

@@ -2,9 +2,11 @@
 //! counters; a changed definition is a new object.
 
 mod observer;
+mod parts;
 
 pub use self::observer::Columns;
 pub(crate) use self::observer::{RowChange, RowObserver};
+pub use self::parts::{Parts, Scheme};
 
 use crate::auto_inc::AutoInc;
 use crate::error::{Error, Result};
@@ -235,6 +237,10 @@ pub struct Table {
     pub is_auxiliary: bool,
     /// Its triggers, in the order of their making.
     pub triggers: Vec<Arc<Object>>,
+    /// Its parts, if it is partitioned: the rows are there, and its own trees nowhere.
+    pub parts: Option<Parts>,
+    /// It is a part of another table: no statement names it, and the locks on that table's name are its own.
+    pub is_part: bool,
     /// Table of the dictionary itself: numbers without flipped sign, no metadata locks.
     pub is_system: bool,
     /// Indexes that are being built: nobody reads or changes their trees, but undo records have what their entries are made of.
@@ -365,6 +371,8 @@ impl Table {
 pub struct RowKey {
     bytes: SmallVec<[u8; 24]>,
     ends: SmallVec<[u32; 4]>,
+    /// The number of the part that has the row, if its table is partitioned; else 0.
+    pub(crate) part: TableId,
 }
 
 impl RowKey {
@@ -379,6 +387,17 @@ impl RowKey {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.part = TableId::default();
+    }
+
+    /// The number of the part that has the row, if its table is partitioned; else 0.
+    pub fn part(&self) -> u64 {
+        self.part.get()
+    }
+
+    /// Says which part has the row: for a key that was kept as bytes.
+    pub fn set_part(&mut self, part: u64) {
+        self.part = TableId(part);
     }
 
     /// Appends a field.

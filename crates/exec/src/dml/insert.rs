@@ -59,6 +59,8 @@ struct Select {
 #[derive(Debug)]
 pub struct InsertPlan {
     info: Arc<TableInfo>,
+    /// The parts of a partitioned table that are named.
+    parts: Option<Arc<[usize]>>,
     replace: bool,
     ignore: bool,
     /// Columns given, in the order of the values.
@@ -140,9 +142,6 @@ pub fn plan_bulk(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Insert
 
 /// Everything but the rows.
 fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPlan> {
-    if !ast.partitions.is_empty() {
-        return Err(SqlError::unsupported("PARTITION"));
-    }
     let given: Vec<&ast::ColumnRef<'_>> = ast.columns.into_iter().flatten().collect();
     let InsertTarget { info, view } = open_for_change(&ast.table, &given, false, cx)?;
     let (planner, mut compile_cx) = cx.planning();
@@ -188,7 +187,9 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     wants.extend(wanted_of(&uses));
     wants.extend(target.view.iter().flat_map(|view| wanted_of(&view.uses)));
     let InsertTarget { info, view } = target;
+    let parts = vaquita_plan::partition::parts_named(&info, ast.partitions)?;
     let mut plan = InsertPlan {
+        parts,
         replace: ast.replace,
         ignore: ast.ignore,
         targets: targets.into(),
@@ -387,7 +388,7 @@ impl InsertPlan {
         };
         let writer = Writer::new(&self.info, state, rows, self.ignore, on_duplicate);
         let writer = writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref());
-        writer.by_view(self.view.as_ref().map(|view| &*view.changed))
+        writer.by_view(self.view.as_ref().map(|view| &*view.changed)).into_parts(self.parts.as_ref())
     }
 
     /// Columns that must be given and are not: once for the statement.

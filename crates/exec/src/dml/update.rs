@@ -234,6 +234,10 @@ impl UpdatePlan {
         let changes: smallvec::SmallVec<[(usize, Field<'_>); 8]> =
             set.iter().map(|&c| (c, own.made.field(info, c))).collect();
         let mut statement = engine(cx)?.statement();
+        let read = &self.matching.block.reads[usize::from(target.slot)];
+        if let Some(named) = read.parts.as_ref().and_then(|parts| parts.named.clone()) {
+            statement.mean_parts(&info.table, Some(named));
+        }
         let mark = statement.mark();
         let changed = match statement.update(&info.table, key, &changes) {
             Ok(false) if !target.compares => {
@@ -242,7 +246,7 @@ impl UpdatePlan {
                 false
             }
             Ok(changed) => changed,
-            Err(Error::DuplicateKey { .. }) if self.ignore => {
+            Err(Error::DuplicateKey { .. } | Error::NoPartition(_) | Error::NotInParts) if self.ignore => {
                 statement.take_back(mark).map_err(|e| failure(&e, info))?;
                 false
             }

@@ -7,6 +7,7 @@ use super::row::RowBuffer;
 use super::rules;
 use super::store::Store;
 use super::triggers::{self, Seen};
+use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_catalog::expressions::value_not_allowed;
 use vaquita_engine::{Error, Field, Session};
@@ -76,6 +77,8 @@ pub(crate) struct Writer<'p> {
     triggers: Option<&'p TableTriggers>,
     /// The view that rows come in by, if it asks something of them.
     view: Option<&'p ChangedView>,
+    /// The parts of a partitioned table that the statement names.
+    parts: Option<Arc<[usize]>>,
     /// A row that a constraint refuses is left out with a warning.
     ignore: bool,
     /// Columns of the row at hand that get their defaults by an expression, when the others are there.
@@ -107,6 +110,7 @@ impl<'p> Writer<'p> {
             rules: None,
             triggers: None,
             view: None,
+            parts: None,
             ignore,
             by_default: Vec::new(),
             not_taken: false,
@@ -123,6 +127,12 @@ impl<'p> Writer<'p> {
     #[must_use]
     pub(crate) fn firing(self, triggers: Option<&'p TableTriggers>) -> Writer<'p> {
         Writer { triggers, ..self }
+    }
+
+    /// The same for rows that are to come into these parts of a partitioned table; `None`: into any.
+    #[must_use]
+    pub(crate) fn into_parts(self, parts: Option<&Arc<[usize]>>) -> Writer<'p> {
+        Writer { parts: parts.cloned(), ..self }
     }
 
     /// The same for rows that come in by a view.
@@ -241,6 +251,9 @@ impl<'p> Writer<'p> {
         let exclusive = matches!(self.on_duplicate, OnDuplicate::Replace | OnDuplicate::Update { .. });
         let copied = self.counts.copied;
         let updated = self.counts.updated;
+        if let (Some(parts), Some(engine)) = (&self.parts, cx.engine.as_deref_mut()) {
+            engine.statement().mean_parts(&self.info.table, Some(parts.clone()));
+        }
         loop {
             cx.state.status.handler_write += 1;
             let Some(engine) = cx.engine.as_deref_mut() else { return Err(no_engine()) };
@@ -270,6 +283,8 @@ impl<'p> Writer<'p> {
                     }
                     index
                 }
+                // As MySQL: without a warning.
+                Err(Error::NoPartition(_) | Error::NotInParts) if self.ignore => break,
                 Err(e) => return Err(row_failure(&e, self.info, &fields, &cx.state.vars.time_zone)),
             };
             drop(fields);
@@ -526,7 +541,7 @@ impl<'p> Writer<'p> {
                 self.counts.copied += 1;
                 self.counts.updated += 1;
             }
-            Err(Error::DuplicateKey { .. }) if ignore => {
+            Err(Error::DuplicateKey { .. } | Error::NoPartition(_) | Error::NotInParts) if ignore => {
                 statement.take_back(mark).map_err(|e| failure(&e, info))?;
                 return Ok(());
             }

@@ -244,7 +244,11 @@ impl<'p> Exec<'p> {
         let lock = lock_of(read, cx);
         if reader.point.is_none() || reader.point_lock != lock {
             let options = options_of(read, index, lock);
-            reader.point = Some(error::of_engine(PointRead::new(info.table.clone(), options))?);
+            let mut point = error::of_engine(PointRead::new(info.table.clone(), options))?;
+            if let Some(parts) = &read.parts {
+                point.set_parts(parts.named.as_deref());
+            }
+            reader.point = Some(point);
             reader.point_lock = lock;
         }
         let Reader { point: Some(point), key: bytes, .. } = reader else { return Ok(Flow::Go) };
@@ -309,6 +313,7 @@ impl<'p> Exec<'p> {
                 KeyIs::Known => {
                     let Reader { cursor, ready, key: bytes, .. } = &mut *reader;
                     let cursor = open_cursor(cursor, ready, read, info, index, self.to_change, cx)?;
+                    choose_parts(cursor, read, info, true, cx, row)?;
                     let mut fields: SmallVec<[Field<'_>; 4]> = SmallVec::new();
                     let mut start = 0;
                     for &end in &ends {
@@ -336,6 +341,10 @@ impl<'p> Exec<'p> {
         };
         let cursor =
             open_cursor(&mut reader.cursor, &mut reader.ready, read, info, index, self.to_change, cx)?;
+        let by_table = matches!(read.path, Path::Full { .. } | Path::Rows)
+            && !reverse
+            && !self.block.scans_by_index(info, index);
+        choose_parts(cursor, read, info, ranges.is_some() || !by_table, cx, row)?;
         let Some(ranges) = ranges else {
             if reverse {
                 cursor.seek_last();
@@ -771,6 +780,23 @@ fn no_engine() -> SqlError {
 
 fn options_of(read: &Read, index: usize, lock: ReadLock) -> ReadOptions {
     ReadOptions::by_index(index).locking(lock).wait(read.wait).columns(read.columns.clone())
+}
+
+/// Says which parts of a partitioned table a cursor reads, and whether in the order of its index.
+fn choose_parts(
+    cursor: &mut Cursor,
+    read: &Read,
+    info: &TableInfo,
+    ordered: bool,
+    cx: &mut EvalCx<'_>,
+    row: &Row<'_>,
+) -> SqlResult<()> {
+    if let Some(parts) = &read.parts {
+        let wanted = parts.wanted(info, row, cx)?;
+        cursor.set_parts(wanted.as_deref());
+        cursor.set_ordered(ordered);
+    }
+    Ok(())
 }
 
 /// The locks that reading takes in the present transaction.

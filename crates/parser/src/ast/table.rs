@@ -324,7 +324,7 @@ pub enum PartitionMethod<'a> {
         /// `LINEAR`.
         linear: bool,
         /// On what.
-        expr: Expr<'a>,
+        on: PartitionExpr<'a>,
     },
     /// `[LINEAR] KEY [ALGORITHM=n] (columns)`.
     Key {
@@ -336,13 +336,22 @@ pub enum PartitionMethod<'a> {
         columns: &'a [Ident<'a>],
     },
     /// `RANGE (expr)`.
-    Range(Expr<'a>),
+    Range(PartitionExpr<'a>),
     /// `RANGE COLUMNS (…)`.
     RangeColumns(&'a [Ident<'a>]),
     /// `LIST (expr)`.
-    List(Expr<'a>),
+    List(PartitionExpr<'a>),
     /// `LIST COLUMNS (…)`.
     ListColumns(&'a [Ident<'a>]),
+}
+
+/// The expression of a partition function.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PartitionExpr<'a> {
+    /// It.
+    pub expr: Expr<'a>,
+    /// All between the parentheses, but for what stands behind the last word.
+    pub text: Span,
 }
 
 /// `PARTITION p …`.

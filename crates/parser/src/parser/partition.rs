@@ -2,12 +2,26 @@
 
 use super::{Parser, R};
 use crate::ast::{
-    Expr, PartitionAction, PartitionDef, PartitionMethod, PartitionValues, Partitioning, TableOption,
+    Expr, PartitionAction, PartitionDef, PartitionExpr, PartitionMethod, PartitionValues, Partitioning,
+    TableOption,
 };
+use crate::error::ParseError;
 use crate::keyword::Kw;
 use crate::token::T;
 
 impl<'a> Parser<'a> {
+    /// A text that is nothing but `PARTITION BY …`.
+    pub(crate) fn partitioning_alone(mut self) -> Result<&'a Partitioning<'a>, ParseError> {
+        self.advance();
+        let read = match self.partitioning() {
+            Ok(read) if self.s.tok.kind == T::Eof => return Ok(read),
+            Ok(_) => self.fail::<&'a Partitioning<'a>>(),
+            Err(fail) => Err(fail),
+        };
+        debug_assert!(read.is_err());
+        Err(self.into_error())
+    }
+
     /// `PARTITION BY …`.
     pub(super) fn partitioning(&mut self) -> R<&'a Partitioning<'a>> {
         let start = self.s.tok.start;
@@ -35,7 +49,7 @@ impl<'a> Parser<'a> {
         }
         self.advance();
         match kw {
-            Kw::Hash => Ok(PartitionMethod::Hash { linear, expr: self.expr_in_parens()? }),
+            Kw::Hash => Ok(PartitionMethod::Hash { linear, on: self.expr_in_parens()? }),
             Kw::Key => {
                 let mut algorithm = None;
                 if self.eat_kw(Kw::Algorithm) {
@@ -59,11 +73,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn expr_in_parens(&mut self) -> R<Expr<'a>> {
+    fn expr_in_parens(&mut self) -> R<PartitionExpr<'a>> {
+        let start = self.s.tok.start + 1;
         self.expect(T::LParen)?;
         let expr = self.expr()?;
+        let text = self.span_from(start);
         self.expect(T::RParen)?;
-        Ok(expr)
+        Ok(PartitionExpr { expr, text })
     }
 
     /// `(PARTITION …, …)`.

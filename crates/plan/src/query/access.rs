@@ -301,7 +301,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         let may_range = &self.scope.slots[slot].methods.ranged;
         if ranged && may_range.as_ref().is_none_or(|may| may.contains(&i)) {
             // Of other tables' rows only equal values are looked up; a range for each row would be planned by guesses.
-            let sarg = if constant { sarg.clone() } else { constant_part(sarg) };
+            let sarg = if constant { sarg.clone() } else { Sarg::constant_part(sarg) };
             let ranges = if constant { ranges } else { self.ranges(info, index, &sarg, cx) };
             let Sarg::And(parts) = &sarg else { return };
             if !parts.iter().any(|s| s.mentions(index.parts[0].column)) {
@@ -364,17 +364,6 @@ fn hashes(a: &Expr, b: &Expr, how: vaquita_types::compare::CompareAs) -> bool {
         CompareAs::LooseDateTime => true,
         CompareAs::Json => false,
     }
-}
-
-/// The conditions of a search argument that compare with constants.
-fn constant_part(sarg: &Sarg) -> Sarg {
-    let Sarg::And(parts) = sarg else { return sarg.clone() };
-    let constant = |s: &&Sarg| {
-        let mut constant = true;
-        s.values(&mut |e| constant &= e.tables().is_empty());
-        constant
-    };
-    Sarg::And(parts.iter().filter(constant).cloned().collect())
 }
 
 /// Columns that are looked at.

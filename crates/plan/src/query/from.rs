@@ -244,9 +244,7 @@ fn common_slot<'p>(
     let name = named.name.name.to_string();
     let found = planner.common.borrow().iter().rev().find(|common| common.name == name).cloned();
     let Some(common) = found else { return Ok(None) };
-    if !named.partitions.is_empty() {
-        return Err(SqlError::new(1747, "PARTITION () clause on non partitioned table"));
-    }
+    refuse_parts(named)?;
     let alias = named.alias.map_or(name, |alias| alias.to_string());
     if let Some(index) = named.hints.iter().flat_map(|hint| hint.indexes).next() {
         return Err(SqlError::new(1176, format!("Key '{index}' doesn't exist in table '{alias}'")));
@@ -344,6 +342,7 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
+        parts: None,
         within: None,
     }
 }
@@ -358,9 +357,6 @@ fn open_named(
     let name = named.name.name.to_string();
     let database = named.name.schema.map_or_else(|| cx.session.state.database.clone(), |s| s.to_string());
     let alias = named.alias.map_or_else(|| name.clone(), |a| a.to_string());
-    if !named.partitions.is_empty() {
-        return Err(SqlError::new(1747, "PARTITION () clause on non partitioned table"));
-    }
     if let Some(table) = planner.virtual_tables.find(&database, &name) {
         let columns = table.columns().iter();
         let column = |c: &VirtualColumn| SlotColumn {
@@ -371,6 +367,7 @@ fn open_named(
         };
         let columns = columns.map(column).collect();
         let (database, name) = (table.database().to_owned(), table.name().to_owned());
+        refuse_parts(named)?;
         return push_slot(opened, slot_of(alias, database, name, Source::Virtual(table), columns));
     }
     let one_of = match mode {
@@ -397,6 +394,7 @@ fn open_named(
                     let message = format!("Key '{index}' doesn't exist in table '{alias}'");
                     return Err(SqlError::new(1176, message));
                 }
+                refuse_parts(named)?;
                 let names = (database, name, alias);
                 return open_view(planner, &object, names, cx, (mode, nullable), opened);
             }
@@ -413,7 +411,17 @@ fn open_named(
     let columns = info.columns.iter().map(column).collect();
     let mut slot = slot_of(alias, database, name, Source::Stored(info.clone()), columns);
     apply_hints(&mut slot, named.hints, &info)?;
+    slot.parts = crate::partition::parts_named(&info, named.partitions)?;
     push_slot(opened, slot)
+}
+
+/// # Errors
+/// 1747: partitions are named of what has none.
+fn refuse_parts(named: &ast::NamedTable<'_>) -> SqlResult<()> {
+    match named.partitions.is_empty() {
+        true => Ok(()),
+        false => Err(SqlError::new(1747, "PARTITION () clause on non partitioned table")),
+    }
 }
 
 /// A view: one that can be is merged into the block, of another the rows are made before anything else, as those of a derived table.

@@ -12,6 +12,7 @@ use super::from::Tree;
 use super::generated::{self, Indexed};
 use super::names::BlockScope;
 use crate::columns::column_of;
+use crate::partition::ReadParts;
 use crate::planner::Planner;
 use crate::sarg::is_random;
 use crate::tree::Source;
@@ -86,7 +87,7 @@ pub(crate) fn plan<'p>(
     let reads: Option<Vec<Read>> = planning.reads.into_iter().collect();
     block.reads = reads.unwrap_or_default();
     block.has_subquery |= steps_have_subquery(&block.steps);
-    block.count_rows = single && counts_rows(block);
+    block.count_rows = single && counts_rows(block) && block.reads.iter().all(|read| read.parts.is_none());
     block.count_found = single && super::fulltext::counts_found(block);
     block.subqueries = scope.subqueries.take();
     block.subqueries.extend(scope.slots.iter().flat_map(|slot| slot.subqueries.take()));
@@ -570,7 +571,10 @@ impl Planning<'_, '_, '_> {
             Path::Range { .. } => access.rows > MANY_ROWS,
             Path::Point { .. } | Path::Ref { .. } | Path::FullText { .. } | Path::Rows => false,
         };
+        let stored = if let Source::Stored(info) = &table.source { Some(&**info) } else { None };
+        let parts = ReadParts::of(slot, table.parts.clone(), stored, known, &refs);
         self.reads[slot] = Some(Read {
+            parts,
             alias: table.alias.clone(),
             source: table.source.clone(),
             width: table.columns.len(),

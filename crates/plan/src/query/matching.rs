@@ -510,7 +510,9 @@ fn meets_again(block: &BlockPlan, assignments: &[MatchedAssignment], rules: Opti
     }
     let index = &info.table.indexes[index];
     let clustered = info.table.clustered();
-    let ordering = |c: usize| index.parts.iter().chain(&clustered.parts).any(|p| p.column == c);
+    let scheme = info.table.parts.as_ref().and_then(|parts| parts.scheme.as_ref());
+    let moves = |c: usize| scheme.is_some_and(|scheme| scheme.columns().contains(&c));
+    let ordering = |c: usize| index.parts.iter().chain(&clustered.parts).any(|p| p.column == c) || moves(c);
     let mut set: Vec<usize> = assignments.iter().map(|a| a.column).collect();
     if let Some(rules) = rules {
         rules.add_generated(&mut set);

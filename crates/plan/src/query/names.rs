@@ -92,6 +92,8 @@ pub struct Slot {
     pub(crate) padded: Cell<bool>,
     /// It is a view, whose rows are made first.
     pub view: Option<Arc<ViewId>>,
+    /// The parts of a partitioned table that are named (`PARTITION (..)`).
+    pub parts: Option<Arc<[usize]>>,
     /// A merged view reads it: it cannot be named.
     pub(crate) within: Option<Box<Within>>,
 }

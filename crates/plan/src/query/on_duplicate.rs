@@ -226,6 +226,7 @@ fn slot_of_table(info: &Arc<TableInfo>, alias: &str) -> Slot {
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
+        parts: None,
         within: None,
     }
 }
@@ -250,6 +251,7 @@ fn same_slot(slot: &Slot) -> Slot {
         subqueries: RefCell::default(),
         padded: Cell::new(false),
         view: None,
+        parts: slot.parts.clone(),
         within: slot.within.clone(),
     }
 }

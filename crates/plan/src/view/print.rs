@@ -276,6 +276,10 @@ impl<'n> Printer<'n> {
             self.put(&text);
         }
         self.put(&quoted(&name));
+        if !named.partitions.is_empty() {
+            let names: Vec<String> = named.partitions.iter().map(|name| quoted(&name.to_string())).collect();
+            self.put(&format!(" PARTITION ({})", names.join(",")));
+        }
         if let Some(alias) = named.alias.filter(|alias| alias.name != named.name.name.name) {
             self.put(" ");
             self.name(alias);

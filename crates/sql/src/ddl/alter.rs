@@ -5,6 +5,7 @@
 //! anew ([`copy`]). RENAME comes last.
 
 mod apply;
+mod partitioning;
 mod references;
 
 use self::apply::apply;
@@ -62,9 +63,13 @@ struct Change {
 }
 
 /// ALTER TABLE.
-pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Outcome> {
-    if alter.partitioning.is_some() {
-        return Err(SqlError::unsupported("PARTITION BY"));
+pub(super) fn alter_table(
+    cx: &mut StmtCx<'_>,
+    alter: &ast::AlterTable<'_>,
+    sql: &[u8],
+) -> SqlResult<Outcome> {
+    if let Some(outcome) = partitioning::alter(cx, alter)? {
+        return Ok(outcome);
     }
     if alter.ignore {
         let message = "'IGNORE' is deprecated and will be removed in a future release.";
@@ -82,7 +87,7 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
             [AlterAction::Rename(_)] => tablespaces::look_at_definition(cx, &database, &name)?,
             _ => look_at(cx, &database, &name)?,
         };
-        let mut change = change_of(cx, alter, &info)?;
+        let mut change = change_of(cx, alter, &info, sql)?;
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
             brief: change.is_brief(),
@@ -119,7 +124,7 @@ pub(super) fn alter_table(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> S
 pub(super) fn create_index(cx: &mut StmtCx<'_>, create: &ast::CreateIndex<'_>) -> SqlResult<Outcome> {
     let actions = [AlterAction::AddIndex(&create.index)];
     let alter = as_alter(create.table, &actions);
-    alter_table(cx, &ast::AlterTable { algorithm: create.algorithm, lock: create.lock, ..alter })
+    alter_table(cx, &ast::AlterTable { algorithm: create.algorithm, lock: create.lock, ..alter }, b"")
 }
 
 /// DROP INDEX.
@@ -130,7 +135,7 @@ pub(super) fn drop_index(cx: &mut StmtCx<'_>, drop: &ast::DropIndex<'_>) -> SqlR
     };
     let actions = [action];
     let alter = as_alter(drop.table, &actions);
-    alter_table(cx, &ast::AlterTable { algorithm: drop.algorithm, lock: drop.lock, ..alter })
+    alter_table(cx, &ast::AlterTable { algorithm: drop.algorithm, lock: drop.lock, ..alter }, b"")
 }
 
 /// Writes a table anew: OPTIMIZE TABLE. Privileges are checked, what was open is committed.
@@ -138,7 +143,7 @@ pub(super) fn drop_index(cx: &mut StmtCx<'_>, drop: &ast::DropIndex<'_>) -> SqlR
 /// # Errors
 /// As of ALTER TABLE.
 pub(crate) fn recreate(cx: &mut StmtCx<'_>, name: ast::ObjectName<'_>) -> SqlResult<()> {
-    alter_table(cx, &as_alter(name, &[AlterAction::Force])).map(drop)
+    alter_table(cx, &as_alter(name, &[AlterAction::Force]), b"").map(drop)
 }
 
 fn as_alter<'a>(name: ast::ObjectName<'a>, actions: &'a [AlterAction<'a>]) -> ast::AlterTable<'a> {
@@ -153,7 +158,12 @@ fn as_alter<'a>(name: ast::ObjectName<'a>, actions: &'a [AlterAction<'a>]) -> as
 }
 
 /// Applies the actions to the definition: drops first, then columns, then keys, as MySQL does.
-fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo) -> SqlResult<Change> {
+fn change_of(
+    cx: &mut StmtCx<'_>,
+    alter: &ast::AlterTable<'_>,
+    info: &TableInfo,
+    sql: &[u8],
+) -> SqlResult<Change> {
     let mut change = Change {
         definition: info.definition.to_edit(),
         only_keys: true,
@@ -167,7 +177,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
         added_words: 0,
         dropped_keys: Vec::new(),
         rename_to: None,
-        only_name: alter.actions.iter().all(leaves_definition),
+        only_name: alter.partitioning.is_none() && alter.actions.iter().all(leaves_definition),
         least_lock: None,
         ignore: alter.ignore,
     };
@@ -235,6 +245,7 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     if !alter.actions.iter().all(|action| matches!(action, AlterAction::Rename(_) | AlterAction::Force)) {
         check_primary_key(cx, &change.definition)?;
     }
+    let is_divided = partitioning::edit(cx, alter, info, &mut change.definition, sql)?;
     change.definition.check_auto_increment()?;
     change.definition.check_words()?;
     change.definition.check_actions()?;
@@ -258,6 +269,13 @@ fn change_of(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>, info: &TableInfo)
     }
     check_foreign_keys(info, &change.definition, change.way)?;
     change.least_lock = copy::least_lock(info, &change.definition, is_strict(cx));
+    if is_divided && !change.only_name {
+        // Parts are not changed in place. What would be counts no rows all the same.
+        let same_clause = change.definition.partitioning == info.definition.partitioning;
+        let counts = matches!(change.way, Way::Copy(_)) || !same_clause || partitioning::rewrites(alter);
+        change.way = if counts { Way::Copy(Why::NoOther) } else { Way::Rebuild };
+        change.least_lock = None;
+    }
     if change.definition.auto_increment.is_none() {
         // A table that is written anew goes on counting where it was.
         change.definition.auto_increment = super::next_auto_increment(cx, info)?;
@@ -378,12 +396,6 @@ impl Change {
                 let message = format!("Table storage engine for '{name}' doesn't have this option");
                 cx.state.warnings.push(vaquita_types::Level::Note, 1031, message);
                 return Ok(());
-            }
-            AlterAction::Partition(_) | AlterAction::RemovePartitioning => {
-                return Err(SqlError::new(
-                    1505,
-                    "Partition management on a not partitioned table is not possible",
-                ));
             }
             _ => return Ok(()),
         }

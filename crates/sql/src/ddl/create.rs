@@ -1,6 +1,8 @@
 //! CREATE TABLE.
 
-use super::{check_database_exists, columns, directories, keys, limits, look_at, names_of, options};
+use super::{
+    check_database_exists, columns, directories, keys, limits, look_at, names_of, options, partitions,
+};
 use crate::statement::{StmtCx, planning};
 use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;
@@ -29,10 +31,8 @@ pub(super) fn create_table_of(
     sql: &[u8],
     file: Option<&ImportFile>,
 ) -> SqlResult<Outcome> {
-    if written.partitioning.is_some() {
-        return Err(SqlError::unsupported("PARTITION BY"));
-    }
     directories::check_written(cx, written.options)?;
+    partitions::check_written(cx, written)?;
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let engine_name = engine_name(&database, &name)?;
@@ -78,6 +78,15 @@ pub(super) fn create_table_of(
         Some(file) => limits::take_row_format(&mut definition, file.row_format()),
     }
     definition.check_key_columns()?;
+    if let Some(partitioning) = written.partitioning {
+        partitions::settle(cx, &mut definition, partitioning, sql)?;
+    }
+    if written.temporary && !definition.partitioning.is_empty() {
+        return Err(SqlError::new(1562, "Cannot create temporary table with partitions"));
+    }
+    if file.is_some() && !definition.partitioning.is_empty() {
+        return Err(SqlError::unsupported("IMPORT TABLE of a partitioned table"));
+    }
     let mut spec = definition.to_spec(None)?;
     if let Some(file) = file {
         spec.file_per_table = true;

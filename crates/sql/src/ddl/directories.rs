@@ -30,6 +30,23 @@ pub(super) fn check_written(cx: &StmtCx<'_>, options: &[TableOption<'_>]) -> Sql
     Ok(())
 }
 
+/// Checks the directory of a partition.
+///
+/// # Errors
+/// 1210: it is in the folder; 1235 tables without files of their own.
+pub(super) fn check_partition(cx: &StmtCx<'_>, path: Option<&str>) -> SqlResult<()> {
+    match path {
+        None => Ok(()),
+        Some(path) if is_in_folder(cx, path) => {
+            Err(SqlError::new(1210, format!("Incorrect arguments to {DATA}")))
+        }
+        Some(_) if !cx.db.globals().is_on("innodb_file_per_table") => {
+            Err(SqlError::unsupported("DATA DIRECTORY of a partition without innodb_file_per_table"))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
 /// The directories of options; of several the last counts.
 fn written(cx: &StmtCx<'_>, options: &[TableOption<'_>]) -> (Option<String>, Option<String>) {
     let (mut data, mut index) = (None, None);

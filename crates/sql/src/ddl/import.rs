@@ -85,7 +85,7 @@ pub(super) fn add_words(cx: &mut StmtCx<'_>, definition: &Definition) -> SqlResu
         let arena = Bump::new();
         let mode = ParseMode { params: false, ..ParseMode::default() };
         match vaquita_parser::parse(text.as_bytes(), &arena, mode).map(|parsed| parsed.stmt) {
-            Ok(Stmt::AlterTable(alter)) => super::alter::alter_table(cx, alter)?,
+            Ok(Stmt::AlterTable(alter)) => super::alter::alter_table(cx, alter, text.as_bytes())?,
             _ => return Err(SqlError::new(1105, format!("{clause} of {table} cannot be written down"))),
         };
     }

@@ -32,6 +32,7 @@ mod limits;
 mod metadata;
 mod numbers;
 mod options;
+mod partitions;
 mod show_create;
 mod tables;
 mod tablespaces;
@@ -57,7 +58,7 @@ pub(crate) use show_create::{show_create_table, style as show_style};
 pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
     match stmt {
         Stmt::CreateTable(create) => create::create_table(cx, create, sql),
-        Stmt::AlterTable(alter) => alter::alter_table(cx, alter),
+        Stmt::AlterTable(alter) => alter::alter_table(cx, alter, sql),
         Stmt::CreateIndex(create) => alter::create_index(cx, create),
         Stmt::DropIndex(drop) => alter::drop_index(cx, drop),
         Stmt::DropTable(drop) => tables::drop_tables(cx, drop),

@@ -74,6 +74,7 @@ impl Database {
         globals.session().tmp_folders.check()?;
         memory::limit_by_machine(&mut globals, &options.variables);
         let engine = Engine::open(engine_options).map_err(|e| SqlError::new(1105, e.to_string()))?;
+        engine.core().dict.set_partitioning(Arc::new(vaquita_plan::partition::Functions));
         open_on(engine, globals, &options.dir)
     }
 

@@ -22,6 +22,7 @@ mod fulltext_tables;
 mod innodb_tables;
 mod making;
 mod mysql_tables;
+mod partitions;
 mod performance_tables;
 mod role_tables;
 mod routines;
@@ -72,7 +73,7 @@ fn maker(name: &str) -> Option<fn(&mut making::Making<'_, '_>) -> SqlResult<()>>
         "TABLE_CONSTRAINTS" => schema_tables::table_constraints,
         "CHECK_CONSTRAINTS" => schema_tables::check_constraints,
         "REFERENTIAL_CONSTRAINTS" => schema_tables::referential_constraints,
-        "PARTITIONS" => schema_tables::partitions,
+        "PARTITIONS" => partitions::partitions,
         "ROUTINES" => routines::routines,
         "PARAMETERS" => routines::parameters,
         "ENGINES" => server_tables::engines,

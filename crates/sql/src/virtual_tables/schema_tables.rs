@@ -90,7 +90,7 @@ fn virtual_tables(m: &mut Making<'_, '_>) {
 }
 
 /// A table's row of TABLES. What is known only from its pages is NULL if they cannot be read; the comment says why then.
-fn table_row(m: &mut Making<'_, '_>, info: &TableInfo) -> Cells {
+pub(super) fn table_row(m: &mut Making<'_, '_>, info: &TableInfo) -> Cells {
     let core = m.db.engine.core();
     let page = core.storage.options().page_size.logical() as u64;
     let found = statistics_of(m, info);
@@ -137,7 +137,10 @@ fn create_options(info: &TableInfo) -> String {
             _ => format!("{}={value}", option.name()),
         })
     };
-    TableOption::ALL.into_iter().filter_map(of).collect::<Vec<_>>().join(" ")
+    let mut options: Vec<String> = TableOption::ALL.into_iter().filter_map(of).collect();
+    // Above all others, as MySQL has it.
+    options.extend((!info.definition.partitioning.is_empty()).then(|| "partitioned".to_owned()));
+    options.join(" ")
 }
 
 /// Name of a type without its lengths.
@@ -584,20 +587,6 @@ pub(super) fn referential_constraints(m: &mut Making<'_, '_>) -> SqlResult<()> {
                 text(&parent_table),
             ]);
         }
-    }
-    Ok(())
-}
-
-pub(super) fn partitions(m: &mut Making<'_, '_>) -> SqlResult<()> {
-    for info in m.tables(1, 2)? {
-        let of_table = table_row(m, &info);
-        let mut row = vec![text("def"), text(&info.definition.database), text(&info.definition.name)];
-        row.resize(12, Value::Null);
-        // From TABLE_ROWS to CHECK_TIME as the whole table has them.
-        row.extend(of_table[7..13].iter().cloned());
-        row.extend(of_table[14..17].iter().cloned());
-        row.extend([Value::Null, text(""), text(""), Value::Null]);
-        m.push(row);
     }
     Ok(())
 }

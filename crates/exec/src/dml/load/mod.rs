@@ -49,6 +49,8 @@ enum Target {
 #[derive(Debug)]
 pub struct LoadPlan {
     info: Arc<TableInfo>,
+    /// The parts of a partitioned table that are named.
+    parts: Option<Arc<[usize]>>,
     file: Box<[u8]>,
     local: bool,
     duplicates: ast::LoadDuplicates,
@@ -77,9 +79,6 @@ pub struct LoadPlan {
 pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<LoadPlan> {
     if ast.xml {
         return Err(SqlError::unsupported("LOAD XML"));
-    }
-    if !ast.partitions.is_empty() {
-        return Err(SqlError::unsupported("PARTITION"));
     }
     let format = FileFormat::of(&ast.format)?;
     let collation = match ast.charset {
@@ -146,6 +145,7 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     let wants = wants(ast, &target, &uses);
     let InsertTarget { info, view } = target;
     Ok(LoadPlan {
+        parts: vaquita_plan::partition::parts_named(&info, ast.partitions)?,
         file: ast.file.into(),
         local: ast.local,
         duplicates: ast.duplicates,
@@ -218,7 +218,8 @@ impl LoadPlan {
         };
         let writer = Writer::new(&self.info, state, None, ignore, on_duplicate);
         let writer = writer.with_rules(self.rules.as_deref()).firing(self.triggers.as_deref());
-        let mut writer = writer.by_view(self.view.as_ref().map(|view| &*view.changed));
+        let writer = writer.by_view(self.view.as_ref().map(|view| &*view.changed));
+        let mut writer = writer.into_parts(self.parts.as_ref());
         // Never an error here.
         let strict = std::mem::take(&mut writer.store.strict);
         for &column in &self.without_default {

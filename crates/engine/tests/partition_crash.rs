@@ -1,0 +1,262 @@
+//! Definitions of partitioned tables with the power going off at every operation on the disk: all parts are made, emptied, renamed or gone,
+//! or all are as they were, each with its file and its rows.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod small;
+
+use small::open;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vaquita_engine::lower::RowFormat;
+use vaquita_engine::{
+    Column, Engine, Error, Field, PartSpec, Partitioning, ReadOptions, Result, Scheme, Scheming, Session,
+    Table, TableSpec, stored,
+};
+use vaquita_format::column::ColumnDef;
+use vaquita_format::index_def::KeyPart;
+use vaquita_io::sim::SimDisk;
+
+/// Rows go by the rest of `id`, which is not below 0, by 3; 100 goes nowhere.
+#[derive(Debug)]
+struct Rest;
+
+impl Scheme for Rest {
+    fn columns(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn keys(&self) -> Vec<Vec<usize>> {
+        vec![vec![0]]
+    }
+
+    fn part_of<'v>(&self, value: &dyn Fn(usize) -> Field<'v>) -> Result<usize> {
+        match *value(0).unwrap() {
+            [0x80, 0, 0, 100] => Err(Error::NoPartition("100".into())),
+            [.., last] => Ok(usize::from(last % 3)),
+            [] => unreachable!("an integer has bytes"),
+        }
+    }
+}
+
+impl Partitioning for Rest {
+    fn understand(&self, _: &Table, clause: &str) -> std::result::Result<Scheming, String> {
+        assert_eq!(clause, "by rest");
+        Ok(Scheming { parts: PARTS.map(String::from).into(), scheme: Arc::new(Rest) })
+    }
+}
+
+const PARTS: [&str; 3] = ["z", "a", "m#SP#s"];
+const ROWS: [i32; 7] = [1, 2, 3, 4, 5, 6, 8];
+
+fn open_it(disk: &SimDisk) -> Result<Engine> {
+    let engine = open(disk)?;
+    engine.core().dict.set_partitioning(Arc::new(Rest));
+    Ok(engine)
+}
+
+fn spec(name: &str) -> TableSpec {
+    let columns = vec![
+        Column::new(ColumnDef::int("id", 4, false).not_null()),
+        Column::new(ColumnDef::int("v", 4, false)),
+    ];
+    let mut spec = TableSpec::new(name, columns);
+    spec.primary_key = Some(vec![KeyPart::whole(0)]);
+    spec.row_format = RowFormat::Compact;
+    spec.extra = "\npartitioning=by rest".into();
+    spec.parts = PARTS.map(|name| PartSpec { name: name.into(), directory: None }).into();
+    spec.parts[1].directory = Some("/far".into());
+    spec
+}
+
+fn fill(session: &mut Session, name: &str) {
+    let insert = session.run(|s| {
+        let table = s.table(name)?;
+        ROWS.iter().try_for_each(|id| s.insert(&table, &[Some(&stored::int(*id)), None]).map(drop))
+    });
+    insert.unwrap();
+}
+
+fn folder(seed: u64, with: &[&str]) -> SimDisk {
+    let disk = SimDisk::new(seed);
+    disk.put_dir("/db".as_ref());
+    disk.put_dir("/far".as_ref());
+    let engine = open_it(&disk).unwrap();
+    let mut session = engine.session();
+    for name in with {
+        session.create_table(&spec(name)).unwrap();
+        fill(&mut session, name);
+    }
+    drop(session);
+    engine.close().unwrap();
+    disk
+}
+
+/// The rows of all tables, in the order of their key, and the part that each is in; and whether there are files of these and no others.
+fn state(engine: &Engine, disk: &SimDisk) -> BTreeMap<String, Vec<(Vec<u8>, u64)>> {
+    let core = engine.core();
+    let mut found = BTreeMap::new();
+    let mut session = engine.session();
+    let mut files = Vec::new();
+    for name in core.dict.tables(&core.storage, "d").unwrap() {
+        let table = core.table(&name).unwrap();
+        let parts = table.parts.as_ref().unwrap();
+        assert_eq!(parts.names, PARTS, "{name}");
+        for (part, directory) in PARTS.iter().zip(["/db", "/far", "/db"]) {
+            files.push(format!("{directory}/{name}#P#{part}.ibd"));
+        }
+        let rows = session.run(|s| {
+            let mut cursor = s.cursor(&table, &ReadOptions::default())?;
+            cursor.seek_first();
+            let mut rows = Vec::new();
+            let mut key = vaquita_engine::RowKey::default();
+            while let Some(row) = s.next(&mut cursor)? {
+                row.row_key(&mut key)?;
+                let at = parts.tables.iter().position(|part| part.id.get() == key.part());
+                rows.push((row.column(0).unwrap().to_vec(), at.unwrap() as u64));
+            }
+            assert_eq!(s.count(&table)?, rows.len() as u64);
+            Ok(rows)
+        });
+        let rows = rows.unwrap();
+        assert!(rows.is_sorted(), "{name}: a merge is in order");
+        assert!(rows.iter().all(|(id, at)| u64::from(id[3] % 3) == *at), "{name}: {rows:?}");
+        vaquita_engine::check::check_table(core, &table).unwrap();
+        found.insert(name, rows);
+    }
+    let there = disk.files().into_iter().filter(|f| f.extension().is_some_and(|e| e == "ibd"));
+    let mut there: Vec<String> = there.map(|f| f.display().to_string()).collect();
+    files.sort();
+    there.sort();
+    assert_eq!(there, files);
+    found
+}
+
+/// Cuts a change off at every operation, with `twice` the recovery after it, too; how often the folder was as before and as after.
+fn cut(with: &[&str], twice: bool, change: impl Fn(&mut Session) -> Result<()>) -> (usize, usize) {
+    let whole = folder(3, with);
+    let before = state(&open_it(&whole.fork(1)).unwrap(), &whole);
+    let done = whole.fork(2);
+    let engine = open_it(&done).unwrap();
+    change(&mut engine.session()).unwrap();
+    let after = state(&engine, &done);
+    assert_ne!(after, before);
+    let (mut old, mut new) = (0, 0);
+    for cut in 1.. {
+        let disk = whole.fork(cut);
+        let engine = open_it(&disk).unwrap();
+        // Files that are not open are met as well.
+        disk.arm_cut(disk.ops() + cut);
+        let done = change(&mut engine.session());
+        if !disk.is_off() {
+            done.unwrap();
+            break;
+        }
+        drop(engine);
+        for outcome in 0..5 {
+            let mut disk = disk.restart();
+            if outcome >= 2 && twice {
+                // What takes it back, or finishes it, is cut off too.
+                disk.arm_cut(disk.ops() + 1 + (cut + 5 * outcome) % 17);
+                drop(open_it(&disk));
+                disk = disk.restart();
+            }
+            let engine = open_it(&disk).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+            match state(&engine, &disk) {
+                now if now == before => old += 1,
+                now => {
+                    new += 1;
+                    assert_eq!(now, after, "cut {cut}: some parts are as before and others are not");
+                }
+            }
+        }
+    }
+    (old, new)
+}
+
+#[test]
+fn all_parts_are_made_or_none() {
+    let (old, new) = cut(&[], true, |s| s.create_table(&spec("d/t")));
+    assert!(old > 20 && new > 0, "{old} {new}");
+}
+
+#[test]
+fn all_parts_go_or_none() {
+    let (old, new) = cut(&["d/t", "d/u"], true, |s| s.drop_table("d/t"));
+    assert!(old > 0 && new > 20, "{old} {new}");
+}
+
+#[test]
+fn all_parts_are_emptied_or_none() {
+    let (old, new) = cut(&["d/t"], false, |s| s.truncate_table("d/t"));
+    assert!(old > 20 && new > 0, "{old} {new}");
+}
+
+#[test]
+fn all_parts_have_new_names_or_none() {
+    let pairs = [("d/t", "d/between"), ("d/u", "d/t"), ("d/between", "d/u"), ("d/v", "d/w")];
+    let with = ["d/t", "d/u", "d/v"];
+    let (old, new) = cut(&with, true, |s| {
+        // The two have other rows, so that it can be told which is which.
+        s.rename_tables(&pairs)?.map_err(|(_, e)| e)
+    });
+    assert!(old > 20 && new > 0, "{old} {new}");
+}
+
+/// Rows that change their part, come to none, or are in the way there.
+#[test]
+fn rows_move_between_parts() {
+    let disk = folder(5, &["d/t"]);
+    let engine = open_it(&disk).unwrap();
+    let mut session = engine.session();
+    let table = session.run(|s| s.table("d/t")).unwrap();
+    let key = |s: &mut vaquita_engine::Statement<'_>, id: i32| {
+        let mut key = vaquita_engine::RowKey::default();
+        let mut read = vaquita_engine::PointRead::new(table.clone(), ReadOptions::default())?;
+        let found = s.get(&mut read, &[Some(&stored::int(id))], |row| row.row_key(&mut key))?;
+        found.expect("the row is there")?;
+        Ok::<_, Error>(key)
+    };
+    let mut change = |from: i32, to: i32| {
+        session.run(|s| {
+            let key = key(s, from)?;
+            s.update(&table, &key, &[(0, Some(&stored::int(to)))])
+        })
+    };
+    assert!(change(1, 9).unwrap(), "to another part");
+    assert!(change(2, 11).unwrap(), "within its part");
+    assert!(!change(3, 3).unwrap(), "nowhere");
+    assert!(matches!(change(3, 100), Err(Error::NoPartition(_))));
+    assert!(matches!(change(3, 4), Err(Error::DuplicateKey { table, .. }) if table == "d/t"));
+    let ids = |at: usize, state: &BTreeMap<String, Vec<(Vec<u8>, u64)>>| -> Vec<u8> {
+        state["d/t"].iter().filter(|(_, part)| *part == at as u64).map(|(id, _)| id[3]).collect()
+    };
+    let now = state(&engine, &disk);
+    assert_eq!([ids(0, &now), ids(1, &now), ids(2, &now)], [vec![3, 6, 9], vec![4], vec![5, 8, 11]]);
+    // A part cannot be named, and its name is that of no other table.
+    let part = session.run(|s| s.table("d/t#P#a"));
+    assert!(matches!(part, Err(Error::NoSuchTable(_))), "{part:?}");
+    assert!(matches!(session.create_table(&spec("d/t")), Err(Error::TableExists(_))));
+    let plain = TableSpec { parts: Vec::new(), extra: String::new(), ..spec("d/t") };
+    assert!(matches!(session.create_table(&plain), Err(Error::TableExists(_))));
+    // What was taken back is in its old part.
+    session.begin(vaquita_engine::AccessMode::ReadWrite, false).unwrap();
+    let moved = session.run(|s| {
+        let key = key(s, 9)?;
+        s.update(&table, &key, &[(0, Some(&stored::int(13)))])
+    });
+    assert!(moved.unwrap());
+    session.rollback().unwrap();
+    assert_eq!(state(&engine, &disk), now);
+}
+
+/// Without who understands the clause rows can be read and not changed.
+#[test]
+fn a_clause_that_is_not_understood() {
+    let disk = folder(7, &["d/t"]);
+    let engine = open(&disk).unwrap();
+    let mut session = engine.session();
+    let table = session.run(|s| s.table("d/t")).unwrap();
+    assert_eq!(session.run(|s| s.count(&table)).unwrap(), ROWS.len() as u64);
+    let refused = session.run(|s| s.insert(&table, &[Some(&stored::int(50)), None]));
+    assert!(matches!(refused, Err(Error::Unmaintained { .. })), "{refused:?}");
+}
