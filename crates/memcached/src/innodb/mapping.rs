@@ -287,7 +287,8 @@ fn filler(table: &Table, at: usize) -> std::result::Result<Filler, String> {
     match &column.default {
         DefaultValue::Stored(stored) => Ok(Filler::Stored(stored.clone())),
         DefaultValue::Now => Ok(Filler::Now(part_at(table, at)?)),
-        _ if column.def.is_nullable() => Ok(Filler::Null),
+        // A hidden one is the number of a document of FULLTEXT indexes, which the engine gives.
+        _ if column.def.is_nullable() || column.hidden => Ok(Filler::Null),
         _ => Err(format!("column {} has no default and is not mapped", column.def.name)),
     }
 }

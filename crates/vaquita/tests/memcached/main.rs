@@ -8,6 +8,7 @@ mod logins;
 mod sessions;
 mod settings;
 mod start;
+mod words;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
