@@ -333,6 +333,7 @@ fn slot_of(alias: String, database: String, name: String, source: Source, column
         nullable,
         used,
         allowed: None,
+        allowed_words: None,
         force: false,
         methods: Methods::default(),
         after: TableSet::default(),
@@ -460,14 +461,18 @@ fn open_view(
 /// USE, FORCE, IGNORE INDEX.
 fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) -> SqlResult<()> {
     let mut chosen = [IndexChoice::default(), IndexChoice::default(), IndexChoice::default()];
+    // FULLTEXT indexes are numbered behind the others.
+    let count = info.table.indexes.len();
     for hint in hints {
         let mut indexes = Vec::new();
         for name in hint.indexes {
             let name = name.to_string();
-            let key = info.key(&name).filter(|key| !key.invisible).ok_or_else(|| {
+            let tree = info.key(&name).filter(|key| !key.invisible).map(|key| key.index);
+            let of_words = || info.table.fulltext.iter().position(|index| same_name(&index.name, &name));
+            let found = tree.or_else(|| Some(count + of_words()?));
+            indexes.push(found.ok_or_else(|| {
                 SqlError::new(1176, format!("Key '{name}' doesn't exist in table '{}'", slot.alias))
-            })?;
-            indexes.push(key.index);
+            })?);
         }
         let of = match hint.scope {
             Some(ast::IndexHintScope::OrderBy) => 1,
@@ -486,10 +491,17 @@ fn apply_hints(slot: &mut Slot, hints: &[ast::IndexHint<'_>], info: &TableInfo) 
     }
     let [for_rows, for_order, for_groups] = &mut chosen;
     for_rows.ignored.extend(info.keys.iter().filter(|key| key.invisible).map(|key| key.index));
-    let count = info.table.indexes.len();
-    slot.allowed = for_rows.allowed(count);
-    slot.methods.sorting = for_order.allowed(count);
-    slot.methods.grouping = for_groups.allowed(count);
+    let all = count + info.table.fulltext.len();
+    let trees = |allowed: Option<Vec<usize>>| {
+        allowed.map(|allowed| allowed.into_iter().filter(|index| *index < count).collect())
+    };
+    let for_rows = for_rows.allowed(all);
+    slot.allowed_words = for_rows
+        .as_ref()
+        .map(|allowed| allowed.iter().filter_map(|index| index.checked_sub(count)).collect());
+    slot.allowed = trees(for_rows);
+    slot.methods.sorting = trees(for_order.allowed(all));
+    slot.methods.grouping = trees(for_groups.allowed(all));
     Ok(())
 }
 

@@ -66,7 +66,9 @@ impl BlockScope<'_, '_> {
         }
         let Source::Stored(info) = &slot.source else { return Err(none()) };
         let (info, document) = (info.clone(), doc_id_column(&info.table));
-        let (Some(index), Some(document)) = (index_of(&info, &columns), document) else {
+        // As the manual has it, hints count in boolean mode only.
+        let allowed = slot.allowed_words.as_deref().filter(|_| of.mode == ast::MatchMode::Boolean);
+        let (Some(index), Some(document)) = (index_of(&info, &columns, allowed), document) else {
             return Err(SqlError::new(1191, "Can't find FULLTEXT index matching the column list"));
         };
         let at = usize::from(table) - scope.base;
@@ -94,12 +96,14 @@ impl BlockScope<'_, '_> {
     }
 }
 
-/// The index that has these columns, in whatever order, and no others.
-fn index_of(info: &TableInfo, columns: &[usize]) -> Option<Arc<FullTextIndex>> {
-    let has_all = |index: &&Arc<FullTextIndex>| {
+/// The first index that has these columns, in whatever order, and no others; of those that hints leave.
+fn index_of(info: &TableInfo, columns: &[usize], allowed: Option<&[usize]>) -> Option<Arc<FullTextIndex>> {
+    let has_all = |index: &Arc<FullTextIndex>| {
         index.columns.len() == columns.len() && columns.iter().all(|column| index.columns.contains(column))
     };
-    info.table.fulltext.iter().find(has_all).cloned()
+    let is_allowed = |at: usize| allowed.is_none_or(|allowed| allowed.contains(&at));
+    let mut indexes = info.table.fulltext.iter().enumerate();
+    indexes.find(|(at, index)| is_allowed(*at) && has_all(index)).map(|(_, index)| index.clone())
 }
 
 /// Cost of looking up what a search finds: above that of one row by the primary key, below that of most ways.

@@ -74,6 +74,8 @@ pub struct Slot {
     pub used: RefCell<Vec<bool>>,
     /// Indexes that hints allow, by position in the engine's table; `None`: all.
     pub allowed: Option<Vec<usize>>,
+    /// FULLTEXT indexes that hints leave to searches in boolean mode, by their positions; `None`: all.
+    pub allowed_words: Option<Vec<usize>>,
     /// FORCE INDEX: a full scan is a last resort.
     pub force: bool,
     /// What hints say of the ways to read it.
