@@ -86,14 +86,14 @@ fn case(rng: &mut Rng, ty: &str, clause: &str, values: &str) -> Case {
         // An empty text is one too, where it is no number.
         rows.extend(ty.contains("char").then(|| ("''".into(), "2".into())));
     }
-    let parts = [1, 2, 3, 4, 5, 7, 8, 11, 13][rng.index(9)];
+    let parts = [2, 3, 4, 5, 6, 7][rng.index(6)];
     Case { columns: format!("a {ty}, b int"), clause: clause.to_owned(), parts, rows }
 }
 
 fn cases(rng: &mut Rng) -> Vec<Case> {
     let mut cases = Vec::new();
     for (ty, values) in types() {
-        for clause in ["key (a)", "linear key (a)", "key (a, b)", "key algorithm=1 (a)"] {
+        for clause in ["key (a)", "linear key (b, a)", "key algorithm=1 (a)"] {
             cases.push(case(rng, ty, clause, &values));
         }
     }
@@ -155,29 +155,41 @@ fn script(case: &Case) -> String {
         rows.join(", ")
     );
     let of_part = |part| format!("select {part}, hex(a), b from test.t partition (p{part})");
-    text += &(0..case.parts).map(of_part).collect::<Vec<_>>().join(" union all ");
+    text += &(0..case.parts).map(of_part).collect::<Vec<_>>().join("; ");
     text
+}
+
+const CASE: &str = "the next case";
+
+/// The rows of each case, in an order of their own.
+fn by_case(rows: &[String]) -> Vec<Vec<String>> {
+    let mut cases: Vec<Vec<String>> = rows.split(|row| row == CASE).skip(1).map(<[String]>::to_vec).collect();
+    cases.iter_mut().for_each(|rows| rows.sort());
+    cases
 }
 
 #[test]
 fn rows_go_where_they_go_in_mysql() {
     let theirs = Mysql56::start(Options::new()).unwrap();
     let dir = std::env::temp_dir().join(format!("vaquita-partition-functions-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
     let mut ours = Vaquita::start(binary, &dir.join("data"), &["--skip-grant-tables"]).unwrap();
     ours.sql("create database if not exists test").unwrap();
     let mut rng = Rng::new(20_240_229);
-    for case in cases(&mut rng) {
+    // A client is started for many of them.
+    for some in cases(&mut rng).chunks(40) {
         // Values that a type does not have are cut to it by both.
-        let text =
-            format!("set names utf8mb4; set sql_mode = ''; set time_zone = '+00:00'; {}", script(&case));
-        let mut wanted: Vec<String> =
-            theirs.rows(&text).unwrap().into_iter().map(|row| row.join("\t")).collect();
-        let mut got: Vec<String> = ours.sql(&text).unwrap().lines().map(str::to_owned).collect();
-        wanted.sort();
-        got.sort();
-        assert_eq!(got, wanted, "{} by {} partitions {}", case.columns, case.clause, case.parts);
-        assert!(got.len() == case.rows.len(), "{text}");
+        let mut text = "set names utf8mb4; set sql_mode = ''; set time_zone = '+00:00'; ".to_owned();
+        some.iter().for_each(|case| text += &format!("select '{CASE}'; {}; ", script(case)));
+        let theirs: Vec<String> = theirs.rows(&text).unwrap().into_iter().map(|row| row.join("\t")).collect();
+        let ours: Vec<String> = ours.sql(&text).unwrap().lines().map(str::to_owned).collect();
+        let (wanted, got) = (by_case(&theirs), by_case(&ours));
+        assert_eq!((wanted.len(), got.len()), (some.len(), some.len()));
+        for ((case, wanted), got) in some.iter().zip(wanted).zip(got) {
+            assert_eq!(got, wanted, "{} by {} partitions {}", case.columns, case.clause, case.parts);
+            assert_eq!(got.len(), case.rows.len(), "{} by {}", case.columns, case.clause);
+        }
     }
     ours.stop().unwrap();
     std::fs::remove_dir_all(&dir).unwrap();

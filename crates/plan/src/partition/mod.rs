@@ -127,10 +127,12 @@ fn hash_level(
     Ok(match method {
         Method::Hash { linear, expr } => Level::Hash(source_of(table, expr, state)?, *linear, count as u64),
         Method::Key { linear, old, columns } => {
-            let columns = match columns.is_empty() {
+            let mut columns = match columns.is_empty() {
                 true => check::key_columns(table)?,
                 false => columns_of(table, columns)?,
             };
+            // They are hashed in the order of the table, however the clause has them.
+            columns.sort_unstable();
             let keys = columns.iter().map(|&at| KeyColumn::of(&table.columns[at], at, *old));
             Level::Key(keys.collect::<SqlResult<_>>()?, *linear, count as u64)
         }
