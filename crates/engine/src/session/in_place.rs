@@ -72,9 +72,9 @@ impl Session {
 
 impl InPlace<'_> {
     /// Adds indexes, FULLTEXT ones beside readers at most where the user numbers the documents, and foreign keys with the indexes they need,
-    /// takes others away, and gives the table another definition that its rows fit as they are, or by another version of the rows. Others may do with the table what
-    /// `beside` says while indexes are built and rows are held against foreign keys, but not change its definition. An AUTO_INCREMENT value
-    /// that rows have been given is raised.
+    /// takes others away, and gives the table another definition that its rows fit as they are, or by another version of the rows. Others
+    /// may do with the table what `beside` says while indexes are built and rows are held against foreign keys, but not change its
+    /// definition. An AUTO_INCREMENT value that rows have been given is raised.
     ///
     /// # Errors
     /// Duplicates, rows without a parent, definitions that cannot be, whoever uses the table did not end in time,
