@@ -246,7 +246,7 @@ impl Storage {
     }
 
     /// Drops a single-table space, if it or its file is there: open, or a file of that name that holds the space or has
-    /// never been written. Whether there was anything to drop.
+    /// never been written, and is not another open one's. Whether there was anything to drop.
     ///
     /// # Errors
     /// I/O errors.
@@ -279,6 +279,10 @@ impl Storage {
         if !self.fs().exists(&path) {
             // It is all that is left; or its directory is not there, and it cannot be followed any more.
             self.unlink_table_space(name)?;
+            return Ok(false);
+        }
+        // What has its name now may have pages in the log alone: TRUNCATE is finished a second time, say.
+        if self.spaces().all().iter().any(|space| space.path() == path) {
             return Ok(false);
         }
         let found = recovery::read_space_id(&**self.fs(), &path, self.options().page_size)?;
