@@ -219,6 +219,33 @@ fn kept_plans_ask_again() {
 }
 
 /// With an expired password a session can change it, and nothing else.
+/// As MySQL 5.6.24 asks it: rows go with their partition.
+#[test]
+fn partitions_are_dropped_and_emptied_by_those_who_may_drop() {
+    let opened = open();
+    let mut root = root(&opened.db);
+    for sql in [
+        "create database d",
+        "create table d.t (a int) partition by list (a) (partition p0 values in (0), partition p1 values in (1))",
+        "create user u@localhost",
+        "grant alter, select, insert on d.* to u@localhost",
+    ] {
+        assert_eq!(told(&mut root, sql), "0", "{sql}");
+    }
+    let drop = "alter table d.t drop partition p1";
+    let truncate = "alter table d.t truncate partition p0";
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    for sql in [drop, truncate] {
+        assert_eq!(told(&mut u, sql), "1142", "{sql}");
+    }
+    assert_eq!(told(&mut root, "grant drop on d.t to u@localhost"), "0");
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    for sql in [truncate, drop] {
+        assert_eq!(told(&mut u, sql), "0", "{sql}");
+    }
+    assert_eq!(told(&mut root, "select count(*) from d.t partition (p1)"), "1735");
+}
+
 #[test]
 fn expired_passwords_are_changed_first() {
     let opened = open();

@@ -173,6 +173,10 @@ impl Connection {
                             want(&alter.name, Priv::DROP);
                             want(to, Priv::CREATE | Priv::INSERT);
                         }
+                        // Rows go.
+                        ast::AlterAction::Partition(
+                            ast::PartitionAction::Drop(_) | ast::PartitionAction::Truncate(_),
+                        ) => want(&alter.name, Priv::DROP),
                         ast::AlterAction::AddForeignKey(key) => {
                             parents.push((&key.references.table, &alter.name));
                         }
