@@ -224,24 +224,48 @@ fn all_parts_have_new_names_or_none() {
     assert!(old > 20 && new > 0, "{old} {new}");
 }
 
+fn alter(s: &mut Session, what: &PartsChange<'_>) -> Result<()> {
+    let table = s.core().table("d/t")?;
+    assert!(s.alter_in_place(&table, &[], |t| t.alter_parts(what))?, "nobody else changes it");
+    Ok(())
+}
+
 #[test]
 fn parts_come_and_go_and_are_emptied() {
     let come = spec_of("d/t", &["z", "a", "m#SP#s", "n"]);
-    let (old, new) = cut(&["d/t"], true, |s| {
-        s.alter_parts("d/t", &PartsChange { spec: Some(&come), ..PartsChange::default() })
-    });
+    let (old, new) =
+        cut(&["d/t"], true, |s| alter(s, &PartsChange { spec: Some(&come), ..PartsChange::default() }));
     assert!(old > 20 && new > 0, "{old} {new}");
     let left = spec_of("d/t", &["z", "m#SP#s"]);
     let gone = [String::from("a")];
     let (old, new) = cut(&["d/t"], true, |s| {
-        s.alter_parts("d/t", &PartsChange { spec: Some(&left), gone: &gone, ..PartsChange::default() })
+        alter(s, &PartsChange { spec: Some(&left), gone: &gone, ..PartsChange::default() })
     });
     assert!(old > 0 && new > 0, "{old} {new}");
     let emptied = ["z", "a"].map(String::from);
-    let (old, new) = cut(&["d/t"], true, |s| {
-        s.alter_parts("d/t", &PartsChange { emptied: &emptied, ..PartsChange::default() })
-    });
+    let (old, new) =
+        cut(&["d/t"], true, |s| alter(s, &PartsChange { emptied: &emptied, ..PartsChange::default() }));
     assert!(old > 20 && new > 0, "{old} {new}");
+}
+
+/// A clause that was made of an older definition would take parts away that others have added, and name those that they dropped.
+#[test]
+fn a_change_of_an_older_definition_is_not_done() {
+    let disk = folder(4, &["d/t"]);
+    let engine = open_it(&disk).unwrap();
+    let mut session = engine.session();
+    let older = engine.core().table("d/t").unwrap();
+    let come = spec_of("d/t", &["z", "a", "m#SP#s", "n"]);
+    alter(&mut session, &PartsChange { spec: Some(&come), ..PartsChange::default() }).unwrap();
+    let now = state(&engine, &disk);
+    let left = spec_of("d/t", &["z", "m#SP#s"]);
+    let gone = [String::from("a")];
+    let what = PartsChange { spec: Some(&left), gone: &gone, ..PartsChange::default() };
+    let done = session.alter_in_place(&older, &[], |t| t.alter_parts(&what)).unwrap();
+    assert!(!done, "it is another table by now");
+    assert_eq!(state(&engine, &disk), now);
+    // Nothing is locked by what was not done.
+    session.drop_table("d/t").unwrap();
 }
 
 /// What every other ALTER TABLE does: from three parts to two, with rows that have no part left out.

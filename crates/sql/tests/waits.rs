@@ -737,6 +737,37 @@ fn lock_tables_locks_in_innodb_where_it_is_to() {
 
 /// RENAME of several tables swaps them: nobody finds a name between two tables, and a pair that cannot be takes the others
 /// back.
+/// Each makes its clause of the table as it found it, and makes it again if another one was faster.
+#[test]
+fn partitions_are_added_and_dropped_by_several_at_once() {
+    let opened = house();
+    let mut root = session(&opened);
+    for round in 0..20 {
+        let made = "create table parts (a int) partition by list (a) (partition p0 values in (0), partition p9 values in (9))";
+        assert_eq!(run(&mut root, made), "");
+        let alters = [
+            "alter table parts add partition (partition p1 values in (1))",
+            "alter table parts drop partition p9",
+            "alter table parts add partition (partition p2 values in (2))",
+        ];
+        let barrier = std::sync::Barrier::new(alters.len());
+        std::thread::scope(|scope| {
+            for alter in alters {
+                let (mut other, barrier) = (session(&opened), &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let answer = run(&mut other, alter);
+                    assert_eq!(answer, "", "{alter}");
+                });
+            }
+        });
+        assert_eq!(run(&mut root, "insert into parts values (0), (1), (2)"), "", "round {round}");
+        let names = "select group_concat(partition_name order by partition_name) from information_schema.partitions where table_schema = database() and table_name = 'parts'";
+        assert_eq!(run(&mut root, names), "p0,p1,p2", "round {round}");
+        assert_eq!(run(&mut root, "drop table parts"), "");
+    }
+}
+
 #[test]
 fn a_swap_of_names_is_seen_whole() {
     let opened = house();

@@ -119,15 +119,6 @@ impl Session {
         })
     }
 
-    /// Parts of a partitioned table come, go, or are emptied.
-    ///
-    /// # Errors
-    /// No such table, or it is not partitioned; files.
-    pub fn alter_parts(&mut self, name: &str, what: &ddl::PartsChange<'_>) -> Result<()> {
-        self.check_changeable()?;
-        self.change_definition(&[name], |core, trx| ddl::alter_parts(core, trx, name, what))
-    }
-
     /// Empties a table.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use super::Session;
 use super::auto_inc::next_of_rows;
 use crate::core::Core;
-use crate::ddl::{self, Alteration, IndexSpec, TableSpec};
+use crate::ddl::{self, Alteration, IndexSpec, PartsChange, TableSpec};
 use crate::error::{Error, Result};
 use crate::online::Concurrency;
 use crate::table::Table;
@@ -109,7 +109,19 @@ impl InPlace<'_> {
         self.alter_planned(&indexes, &Alteration { planned_keys: &keys, ..alteration }, beside)
     }
 
-    /// The same once foreign keys are planned.
+    /// Parts of a partitioned table come, go, or are emptied.
+    ///
+    /// # Errors
+    /// It is not partitioned; files. Nothing is done then.
+    ///
+    /// # Crash
+    /// All of it is done, or nothing.
+    pub fn alter_parts(&mut self, what: &PartsChange<'_>) -> Result<()> {
+        let change = |core: &Core, trx: &mut Trx| ddl::alter_parts(core, trx, self.table, what);
+        self.session.change_locked(&self.locked, change).flatten()
+    }
+
+    /// What [`InPlace::alter`] does once foreign keys are planned.
     fn alter_planned(
         &mut self,
         indexes: &[IndexSpec],

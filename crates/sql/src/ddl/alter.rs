@@ -68,12 +68,12 @@ pub(super) fn alter_table(
     alter: &ast::AlterTable<'_>,
     sql: &[u8],
 ) -> SqlResult<Outcome> {
-    if let Some(outcome) = partitioning::alter(cx, alter)? {
-        return Ok(outcome);
-    }
     if alter.ignore {
         let message = "'IGNORE' is deprecated and will be removed in a future release.";
         cx.state.warnings.warn(1681, message);
+    }
+    if let Some(outcome) = partitioning::alter(cx, alter)? {
+        return Ok(outcome);
     }
     match alter.actions {
         [AlterAction::DiscardTablespace] => return tablespaces::discard(cx, &alter.name),
@@ -117,7 +117,12 @@ pub(super) fn alter_table(
         }
         return Ok(outcome);
     }
-    Err(SqlError::new(1412, "Table definition has changed, please retry transaction"))
+    Err(too_often())
+}
+
+/// Others have changed the table whenever it was looked at.
+fn too_often() -> SqlError {
+    SqlError::new(1412, "Table definition has changed, please retry transaction")
 }
 
 /// CREATE INDEX.

@@ -6,43 +6,68 @@
 //! | all else: other ways to divide rows, COALESCE, REORGANIZE, REBUILD, ADD PARTITION of HASH and KEY, columns and indexes | the rows are written anew, while others read |
 
 use super::super::{look_at, names_of, partitions};
+use super::{TRIES, too_often};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::partitioning::{Given, Partition, Partitioned};
 use vaquita_catalog::{Definition, TableInfo, error};
 use vaquita_engine::PartsChange;
 use vaquita_exec::Outcome;
-use vaquita_parser::ast::{self, AlterAction, Ident, PartitionAction, PartitionDef};
-use vaquita_plan::partition::check;
+use vaquita_parser::ast::{
+    self, AlterAction, AlterAlgorithm, AlterLock, Ident, PartitionAction, PartitionDef,
+};
+use vaquita_plan::partition::{check, parts_named};
 use vaquita_types::{SqlError, SqlResult};
+
+/// What became of a statement.
+enum Tried {
+    /// It is done without writing rows anew.
+    Done(Outcome),
+    /// It is to be done otherwise.
+    Otherwise,
+    /// Somebody else has changed the table since it was looked at.
+    Stale,
+}
 
 /// What is done of a statement without writing rows anew; `None`: nothing is.
 ///
 /// # Errors
 /// 1505 and others of partitions; 1235 what is not done of a partitioned table.
 pub(super) fn alter(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Option<Outcome>> {
+    for _ in 0..TRIES {
+        match try_once(cx, alter)? {
+            Tried::Done(outcome) => return Ok(Some(outcome)),
+            Tried::Otherwise => return Ok(None),
+            Tried::Stale => {}
+        }
+    }
+    Err(too_often())
+}
+
+fn try_once(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Tried> {
     let whole = |action: &AlterAction<'_>| {
         matches!(action, AlterAction::DiscardTablespace | AlterAction::ImportTablespace)
     };
     let actions = || alter.actions.iter().filter(|a| matches!(a, AlterAction::Partition(_)) || whole(a));
-    let Some(action) = actions().next() else { return Ok(None) };
+    let Some(action) = actions().next() else { return Ok(Tried::Otherwise) };
     let (database, name) = names_of(cx, &alter.name)?;
     let info = match look_at(cx, &database, &name) {
         Ok(info) => info,
         // Those have no tablespace, and are none of ours.
-        Err(e) if e.code == 1814 => return Ok(None),
+        Err(e) if e.code == 1814 => return Ok(Tried::Otherwise),
         Err(e) => return Err(e),
     };
     if info.table.parts.is_none() {
         return match action {
             AlterAction::Partition(_) => Err(not_partitioned()),
-            _ => Ok(None),
+            _ => Ok(Tried::Otherwise),
         };
     }
     let AlterAction::Partition(action) = action else {
         return Err(SqlError::unsupported("DISCARD and IMPORT TABLESPACE of a partitioned table"));
     };
-    if alter.actions.len() > 1 || alter.partitioning.is_some() {
+    let alone = alter.actions.len() == 1 && alter.partitioning.is_none();
+    if !alone || alter.algorithm != AlterAlgorithm::Default || alter.lock != AlterLock::Default {
         return Err(SqlError::new(1064, "An action on partitions stands alone"));
     }
     let partitioned = Partitioned::of_clause(&info.definition.partitioning)?;
@@ -62,10 +87,10 @@ pub(super) fn alter(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResu
         PartitionAction::DiscardTablespace(_) | PartitionAction::ImportTablespace(_) => {
             return Err(SqlError::unsupported("DISCARD and IMPORT PARTITION .. TABLESPACE"));
         }
-        _ => return Ok(None),
+        _ => return Ok(Tried::Otherwise),
     };
     cx.db.catalog.forget(&info.table.name);
-    Ok(Some(done))
+    Ok(done.map_or(Tried::Stale, Tried::Done))
 }
 
 fn is_listed(partitioned: &Partitioned) -> bool {
@@ -131,7 +156,8 @@ fn act(cx: &mut StmtCx<'_>, action: &PartitionAction<'_>, partitioned: &mut Part
     match action {
         PartitionAction::Add { partitions, count } => {
             if !partitions.is_empty() {
-                list_all(partitioned);
+                // Those that were only counted are named from now on.
+                partitioned.given = Given::List;
                 return take(cx, partitioned, partitions);
             }
             for _ in 0..count.unwrap_or(0) {
@@ -165,11 +191,6 @@ fn act(cx: &mut StmtCx<'_>, action: &PartitionAction<'_>, partitioned: &mut Part
         PartitionAction::Rebuild(names) => found(partitioned, names, "REBUILD").map(drop),
         _ => Err(SqlError::unsupported("this action on partitions")),
     }
-}
-
-/// Partitions that were only counted are named from now on.
-fn list_all(partitioned: &mut Partitioned) {
-    partitioned.given = Given::List;
 }
 
 /// Takes partitions behind those that are there.
@@ -223,7 +244,7 @@ fn reorganize(
     }
     let behind = partitioned.partitions.split_off(last + 1);
     let gone = partitioned.partitions.split_off(first);
-    list_all(partitioned);
+    partitioned.given = Given::List;
     partitioned.add(into, &mut |e| partitions::constant(cx, e))?;
     if partitioned.method.is_range() && !behind.is_empty() {
         let end = |p: Option<&Partition>| p.map(|p| p.values.clone());
@@ -236,14 +257,14 @@ fn reorganize(
     partitioned.settle()
 }
 
-/// ADD PARTITION of RANGE and LIST.
+/// ADD PARTITION of RANGE and LIST; `None`: the table is another one by now.
 fn add(
     cx: &mut StmtCx<'_>,
     info: &Arc<TableInfo>,
     mut partitioned: Partitioned,
     written: &[PartitionDef<'_>],
     count: Option<u64>,
-) -> SqlResult<Outcome> {
+) -> SqlResult<Option<Outcome>> {
     if count.is_some() {
         let kind = if partitioned.method.is_range() { "RANGE" } else { "LIST" };
         return Err(SqlError::new(1492, format!("For {kind} partitions each partition must be defined")));
@@ -252,13 +273,13 @@ fn add(
     apply(cx, info, &mut partitioned, &[])
 }
 
-/// DROP PARTITION.
+/// DROP PARTITION; as [`add`].
 fn drop_some(
     cx: &mut StmtCx<'_>,
     info: &Arc<TableInfo>,
     mut partitioned: Partitioned,
     names: &[Ident<'_>],
-) -> SqlResult<Outcome> {
+) -> SqlResult<Option<Outcome>> {
     if !is_listed(&partitioned) {
         let text = "DROP PARTITION can only be used on RANGE/LIST partitions";
         return Err(SqlError::new(1512, text));
@@ -285,39 +306,35 @@ fn apply(
     info: &Arc<TableInfo>,
     partitioned: &mut Partitioned,
     gone: &[String],
-) -> SqlResult<Outcome> {
+) -> SqlResult<Option<Outcome>> {
     let mut definition = info.definition.to_edit();
     partitions::keep(cx, &mut definition, partitioned)?;
     let mut spec = definition.to_spec(Some(&info.table.name))?;
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     let what = PartsChange { spec: Some(&spec), gone, emptied: &[] };
-    error::of_engine(cx.engine.alter_parts(&info.table.name, &what))?;
-    Ok(Outcome { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Outcome::default() })
+    let done = in_place(cx, info, &what)?;
+    let outcome = Outcome { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Outcome::default() };
+    Ok(done.then_some(outcome))
 }
 
-/// TRUNCATE PARTITION.
+/// Changes the parts of a table; `false`: it is another one by now.
+fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, what: &PartsChange<'_>) -> SqlResult<bool> {
+    error::of_engine(cx.engine.alter_in_place(&info.table, &[], |table| table.alter_parts(what)))
+}
+
+/// TRUNCATE PARTITION; as [`add`].
 fn truncate(
     cx: &mut StmtCx<'_>,
     info: &Arc<TableInfo>,
     partitioned: &Partitioned,
     names: &[Ident<'_>],
-) -> SqlResult<Outcome> {
+) -> SqlResult<Option<Outcome>> {
     let files = partitioned.file_parts();
-    let mut emptied: Vec<String> = Vec::new();
-    for name in names {
-        let name = name.to_string();
-        let unknown = || {
-            let text = format!("Unknown partition '{name}' in table '{}'", info.definition.name);
-            SqlError::new(1735, text)
-        };
-        emptied.extend(
-            partitioned.parts_named(&name).ok_or_else(unknown)?.into_iter().map(|at| files[at].clone()),
-        );
-    }
-    if names.is_empty() {
-        emptied = files;
-    }
+    let emptied = match parts_named(info, names)? {
+        Some(parts) => parts.iter().map(|&at| files[at].clone()).collect(),
+        None => files,
+    };
     let what = PartsChange { emptied: &emptied, ..PartsChange::default() };
-    error::of_engine(cx.engine.alter_parts(&info.table.name, &what))?;
-    Ok(Outcome::default())
+    let done = in_place(cx, info, &what)?;
+    Ok(done.then(Outcome::default))
 }
