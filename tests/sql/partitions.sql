@@ -160,3 +160,19 @@ create table t (a int) partition by hash(a) subpartition by hash(a);
 create table t (a int) partition by key(a,a);
 create table t (a int) partition by key();
 create table t (a varchar(20), unique(a(3))) partition by key(a);
+
+-- Views of some partitions take rows of these.
+create table vt (id int, g int) partition by list (g) (partition p0 values in (0), partition p1 values in (1));
+create view v1 as select id, g from vt partition (p1);
+create view v2 as select id, g from v1;
+insert into v1 values (1, 1);
+insert into v1 values (2, 0);
+insert into v2 values (3, 0);
+insert into v2 values (3, 1);
+replace into v1 values (4, 0);
+insert ignore into v1 values (5, 0), (6, 1);
+insert into v1 partition (p1) values (7, 1);
+update v1 set g = 0;
+select * from vt order by id;
+drop view v1, v2;
+drop table vt;

@@ -186,8 +186,8 @@ fn plan_header(ast: &ast::Insert<'_>, cx: &mut PlanCx<'_>) -> SqlResult<InsertPl
     target.refuse_read(&uses)?;
     wants.extend(wanted_of(&uses));
     wants.extend(target.view.iter().flat_map(|view| wanted_of(&view.uses)));
+    let parts = target.parts(ast.partitions)?;
     let InsertTarget { info, view } = target;
-    let parts = vaquita_plan::partition::parts_named(&info, ast.partitions)?;
     let mut plan = InsertPlan {
         parts,
         replace: ast.replace,
@@ -226,6 +226,23 @@ pub(crate) struct InsertTarget {
     pub(crate) info: Arc<TableInfo>,
     /// The view of it that the statement names.
     pub(crate) view: Option<Arc<InsertView>>,
+}
+
+impl InsertTarget {
+    /// The parts of a partitioned table that rows may come into, of those that the view names; `None`: all.
+    ///
+    /// # Errors
+    /// 1747 the table has none; 1735 it has no such one.
+    pub(crate) fn parts(&self, named: &[ast::Ident<'_>]) -> SqlResult<Option<Arc<[usize]>>> {
+        let named = vaquita_plan::partition::parts_named(&self.info, named)?;
+        let of_view = self.view.as_ref().and_then(|view| view.parts.clone());
+        Ok(match (named, of_view) {
+            (Some(named), Some(of_view)) => {
+                Some(named.iter().copied().filter(|part| of_view.contains(part)).collect())
+            }
+            (named, of_view) => named.or(of_view),
+        })
+    }
 }
 
 /// Opens a table, or the view of one, that rows are to come into, with the columns that are named; `load`: by LOAD DATA.

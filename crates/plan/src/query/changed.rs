@@ -182,6 +182,8 @@ pub struct InsertView {
     pub name: String,
     /// Its columns that are columns of the table.
     pub columns: Vec<(String, usize)>,
+    /// The parts of a partitioned table that it names: rows come into no others.
+    pub parts: Option<Arc<[usize]>>,
     /// Who must be allowed to, what is asked of the rows.
     pub changed: Arc<ChangedView>,
     /// What the view reads, for privilege checks: all that it selects, and what its conditions look at.
@@ -256,7 +258,7 @@ pub fn open_to_insert(
     }
     let named = view.columns.iter().zip(&columns).filter(|(_, (s, _))| *s == slot);
     let changed = ChangedView::of(&opened, &view, slot).ok_or_else(refused)?;
-    let info = info.clone();
+    let (info, parts) = (info.clone(), opened.slots[slot].parts.clone());
     let columns_of_table: Vec<(String, usize)> =
         named.map(|(c, (_, column))| (c.name.clone(), *column)).collect();
     let mut uses = view.reads.clone();
@@ -270,6 +272,7 @@ pub fn open_to_insert(
         database: database.to_owned(),
         name: name.to_owned(),
         columns: columns_of_table,
+        parts,
         changed: Arc::new(changed),
     })
 }

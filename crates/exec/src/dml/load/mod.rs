@@ -143,9 +143,10 @@ pub fn plan_load(ast: &ast::LoadData<'_>, cx: &mut PlanCx<'_>) -> SqlResult<Load
     let uses = planner.take_uses();
     target.refuse_read(&uses)?;
     let wants = wants(ast, &target, &uses);
+    let parts = target.parts(ast.partitions)?;
     let InsertTarget { info, view } = target;
     Ok(LoadPlan {
-        parts: vaquita_plan::partition::parts_named(&info, ast.partitions)?,
+        parts,
         file: ast.file.into(),
         local: ast.local,
         duplicates: ast.duplicates,
