@@ -1,5 +1,6 @@
 //! Errors of the engine as SQL errors.
 
+use crate::written::quoted_name;
 use std::borrow::Cow;
 use vaquita_engine::Error;
 use vaquita_engine::lower::charset::Charset;
@@ -189,9 +190,7 @@ pub fn duplicate_entry(value: &str, index: &str) -> SqlError {
 
 /// A foreign key without what it does, its parent with its database.
 pub fn foreign_key_parts(key: &ForeignKey) -> String {
-    let columns = |names: &[String]| {
-        names.iter().map(|n| format!("`{}`", n.replace('`', "``"))).collect::<Vec<_>>().join(", ")
-    };
+    let columns = |names: &[String]| names.iter().map(|n| quoted_name(n)).collect::<Vec<_>>().join(", ");
     format!(
         "{}, CONSTRAINT `{}` FOREIGN KEY ({}) REFERENCES {} ({})",
         quoted(&key.child),
@@ -212,9 +211,7 @@ pub fn no_referenced_row(key: &ForeignKey) -> SqlError {
 fn foreign_key_text(key: &ForeignKey) -> String {
     let child_db = key.child.split_once('/').map_or("", |(db, _)| db);
     let (parent_db, parent) = key.parent.split_once('/').unwrap_or(("", &key.parent));
-    let columns = |names: &[String]| {
-        names.iter().map(|n| format!("`{}`", n.replace('`', "``"))).collect::<Vec<_>>().join(", ")
-    };
+    let columns = |names: &[String]| names.iter().map(|n| quoted_name(n)).collect::<Vec<_>>().join(", ");
     let plain = |s: &str| vaquita_engine::lower::filename::decode(s).unwrap_or_else(|| s.to_owned());
     let parent = match parent_db == child_db {
         true => format!("`{}`", plain(parent)),

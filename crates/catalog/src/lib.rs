@@ -41,6 +41,7 @@ pub mod ranking;
 pub mod show_create;
 pub mod stored;
 pub mod table;
+mod written;
 
 pub use database::database_options;
 pub use defaults::{default_value, has_own_default, no_default};
@@ -54,3 +55,4 @@ pub use names::{
 };
 pub use object::{ObjectBody, Security};
 pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_table};
+pub use written::quoted_name;

@@ -10,6 +10,7 @@ mod read;
 pub use read::{Constant, WhichText};
 
 use crate::names::same_name;
+use crate::written::quoted_name;
 use vaquita_engine::PartSpec;
 
 /// Most partitions of a table, subpartitions counted.
@@ -191,11 +192,7 @@ impl Method {
     /// As information_schema shows what it looks at.
     pub fn shown(&self) -> String {
         match (self.columns(), self.expr()) {
-            (Some(columns), _) => {
-                let quoted: Vec<String> =
-                    columns.iter().map(|name| format!("`{}`", name.replace('`', "``"))).collect();
-                quoted.join(",")
-            }
+            (Some(columns), _) => columns.iter().map(|name| quoted_name(name)).collect::<Vec<_>>().join(","),
             (None, expr) => expr.unwrap_or_default().to_owned(),
         }
     }

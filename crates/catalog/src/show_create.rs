@@ -4,6 +4,7 @@ use crate::definition::{
     CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableOption,
 };
 use crate::partitioning::Partitioned;
+use crate::written::push_literal;
 use std::fmt::Write as _;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::collation;
@@ -92,21 +93,8 @@ fn put(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("writing to a String does not fail");
 }
 
-/// A string literal.
-fn push_literal(text: &str, out: &mut String) {
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str("''"),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\0' => out.push_str("\\0"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-}
+/// A quote in a literal, doubled.
+const DOUBLED: &str = "''";
 
 fn charset_name(collation: u16) -> &'static str {
     Charset::of_any_collation(collation).map_or("?", |charset| charset.name)
@@ -197,15 +185,15 @@ fn push_constant(value: &Value<'_>, ty: &SqlType, out: &mut String) {
     let bytes = value.to_text(ty);
     let charset = Charset::of_any_collation(ty.collation).filter(|_| ty.collation != BINARY);
     match charset.and_then(|charset| charset.decode(&bytes)) {
-        Some(text) => push_literal(&text, out),
-        None => push_literal(&String::from_utf8_lossy(&bytes), out),
+        Some(text) => push_literal(&text, DOUBLED, out),
+        None => push_literal(&String::from_utf8_lossy(&bytes), DOUBLED, out),
     }
 }
 
 fn push_comment(word: &str, comment: &str, out: &mut String) {
     if !comment.is_empty() {
         out.push_str(word);
-        push_literal(comment, out);
+        push_literal(comment, DOUBLED, out);
     }
 }
 
@@ -297,7 +285,7 @@ fn options(out: &mut String, table: &Definition, next_number: Option<u64>, style
     push_comment(" COMMENT=", &table.comment, out);
     if let Some(directory) = table.directory.as_deref().filter(|_| style.directories) {
         out.push_str(" DATA DIRECTORY=");
-        push_literal(directory, out);
+        push_literal(directory, DOUBLED, out);
     }
 }
 

@@ -182,11 +182,16 @@ impl Consumer for Collected<'_> {
 
 /// Stands for a row that is not there.
 const NO_KEY: u8 = u8::MAX;
+/// In the number of fields: the number of a part comes first.
+const HAS_PART: u8 = 0x80;
 
 fn push_row_key(key: Option<&RowKey>, out: &mut Vec<u8>) {
     let Some(key) = key else { return out.push(NO_KEY) };
-    out.push(key.len() as u8);
-    out.extend_from_slice(&key.part().to_le_bytes());
+    let part = key.part();
+    out.push(key.len() as u8 | if part == 0 { 0 } else { HAS_PART });
+    if part != 0 {
+        out.extend_from_slice(&part.to_le_bytes());
+    }
     for field in key.fields() {
         out.extend_from_slice(&(field.len() as u32).to_le_bytes());
         out.extend_from_slice(field);
@@ -204,11 +209,11 @@ fn take_keys<'b>(mut rest: &'b [u8], n: usize, keys: &mut Vec<Option<RowKey>>) -
             continue;
         }
         let mut key = RowKey::default();
-        if let Some((part, after)) = rest.split_first_chunk() {
+        if let Some((part, after)) = rest.split_first_chunk().filter(|_| fields & HAS_PART != 0) {
             key.set_part(u64::from_le_bytes(*part));
             rest = after;
         }
-        for _ in 0..fields {
+        for _ in 0..fields & !HAS_PART {
             let Some((len, after)) = rest.split_first_chunk() else { break };
             let len = u32::from_le_bytes(*len) as usize;
             let (field, after) = after.split_at(len.min(after.len()));

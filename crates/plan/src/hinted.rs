@@ -47,10 +47,7 @@ pub(crate) struct Asked {
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(pub(crate) Vec<(String, Asked)>);
 
-/// As messages have names.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
+pub(crate) use vaquita_catalog::quoted_name as quoted;
 
 impl Asked {
     /// What a hint asks; `None`: it is not about tables.

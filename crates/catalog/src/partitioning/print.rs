@@ -1,6 +1,7 @@
 //! The clause as text.
 
 use super::{Bound, Given, Method, Partition, Partitioned, Values};
+use crate::written::{push_literal, quoted_name};
 use std::fmt::Write as _;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_parser::is_quoted_in_partitions;
@@ -57,7 +58,7 @@ fn put(out: &mut String, args: std::fmt::Arguments<'_>) {
 
 fn name(name: &str) -> String {
     match is_quoted_in_partitions(name.as_bytes()) {
-        true => format!("`{}`", name.replace('`', "``")),
+        true => quoted_name(name),
         false => name.to_owned(),
     }
 }
@@ -138,20 +139,10 @@ fn bound_text(bound: &Bound, whom: For) -> String {
     }
 }
 
-/// A string between quotes.
+/// A string between quotes; `quote` stands for one in it.
 fn literal(text: &str, quote: &str) -> String {
-    let mut out = String::from("'");
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str(quote),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\0' => out.push_str("\\0"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
+    let mut out = String::new();
+    push_literal(text, quote, &mut out);
     out
 }
 

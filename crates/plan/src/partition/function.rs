@@ -70,7 +70,7 @@ impl Scheme for Function {
 
     fn keys(&self) -> Vec<Vec<usize>> {
         let (top, sub) = self.levels();
-        std::iter::once(top).chain(sub).map(|level| level.order().to_vec()).collect()
+        std::iter::once(top).chain(sub).map(Level::columns).collect()
     }
 
     fn part_of<'v>(&self, value: &dyn Fn(usize) -> Field<'v>) -> Result<usize> {
@@ -97,11 +97,6 @@ impl Level {
         }
     }
 
-    /// The columns that it looks at, in the order of the clause.
-    pub fn order(&self) -> Vec<usize> {
-        self.columns()
-    }
-
     /// The partition of HASH that has a value. NULL counts as the least number there is, and numbers are taken for signed ones.
     pub fn hashed(&self, n: Option<i128>) -> usize {
         let n = n.map_or(i64::MIN, |n| n as i64);
@@ -111,7 +106,7 @@ impl Level {
         }
     }
 
-    /// The columns that it looks at.
+    /// The columns that it looks at, in the order of the clause.
     pub fn columns(&self) -> Vec<usize> {
         match self {
             Level::Range(source, _) | Level::List(source, _) | Level::Hash(source, ..) => {
@@ -219,11 +214,11 @@ impl RangeColumns {
         RangeColumns { columns: with_order(table, columns), bounds }
     }
 
-    /// The order of a row and a bound; equal where MAXVALUE is not reached and all values are.
-    pub fn order<'v>(&self, value: &dyn Fn(usize) -> Field<'v>, bound: &[StoredBound]) -> Ordering {
-        for ((at, cmp), bound) in self.columns.iter().zip(bound) {
+    /// The order of values, those of the first columns at least, and a bound; equal where MAXVALUE is not reached and all values are.
+    pub fn order<'v>(&self, values: impl Iterator<Item = Field<'v>>, bound: &[StoredBound]) -> Ordering {
+        for (((_, cmp), value), bound) in self.columns.iter().zip(values).zip(bound) {
             let Some(bound) = bound else { return Ordering::Less };
-            match compare_fields(*cmp, value(*at), bound.as_deref()) {
+            match compare_fields(*cmp, value, bound.as_deref()) {
                 Ordering::Equal => {}
                 order => return order,
             }
@@ -232,7 +227,8 @@ impl RangeColumns {
     }
 
     fn number<'v>(&self, value: &dyn Fn(usize) -> Field<'v>) -> Option<usize> {
-        let at = self.bounds.partition_point(|bound| self.order(value, bound) != Ordering::Less);
+        let row = || self.columns.iter().map(|(at, _)| value(*at));
+        let at = self.bounds.partition_point(|bound| self.order(row(), bound) != Ordering::Less);
         (at < self.bounds.len()).then_some(at)
     }
 }
@@ -251,18 +247,23 @@ impl ListColumns {
         let columns = with_order(table, columns);
         let values = |row: Vec<StoredBound>| row.into_iter().map(Option::flatten).collect::<Vec<_>>();
         let mut rows: Vec<_> = rows.into_iter().map(|(row, at)| (values(row), at)).collect();
-        rows.sort_by(|(a, _), (b, _)| row_order(&columns, |n| a[n].as_deref(), b));
+        rows.sort_by(|(a, _), (b, _)| row_order(&columns, a.iter().map(Option::as_deref), b));
         ListColumns { columns, rows }
+    }
+
+    /// The order of values, those of the first columns at least, and a row.
+    pub fn order<'v>(&self, values: impl Iterator<Item = Field<'v>>, row: &[Option<Vec<u8>>]) -> Ordering {
+        row_order(&self.columns, values, row)
     }
 
     /// Whether two rows of values are equal.
     pub fn same(&self, a: &[Option<Vec<u8>>], b: &[Option<Vec<u8>>]) -> bool {
-        row_order(&self.columns, |n| a[n].as_deref(), b).is_eq()
+        self.order(a.iter().map(Option::as_deref), b).is_eq()
     }
 
     fn number<'v>(&self, value: &dyn Fn(usize) -> Field<'v>) -> Option<usize> {
         let order = |(row, _): &(Vec<_>, usize)| {
-            row_order(&self.columns, |n| value(self.columns[n].0), row).reverse()
+            self.order(self.columns.iter().map(|(at, _)| value(*at)), row).reverse()
         };
         let at = self.rows.binary_search_by(order).ok()?;
         Some(self.rows[at].1)
@@ -271,11 +272,11 @@ impl ListColumns {
 
 fn row_order<'a>(
     columns: &[(usize, FieldCmp)],
-    value: impl Fn(usize) -> Field<'a>,
+    values: impl Iterator<Item = Field<'a>>,
     row: &[Option<Vec<u8>>],
 ) -> Ordering {
-    let each = columns.iter().zip(row).enumerate();
-    let mut orders = each.map(|(n, ((_, cmp), other))| compare_fields(*cmp, value(n), other.as_deref()));
+    let each = columns.iter().zip(values).zip(row);
+    let mut orders = each.map(|(((_, cmp), value), other)| compare_fields(*cmp, value, other.as_deref()));
     orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
 }
 

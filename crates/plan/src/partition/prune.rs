@@ -11,7 +11,6 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
 use vaquita_catalog::partitioning::Partitioned;
-use vaquita_engine::lower::compare_fields;
 use vaquita_engine::table::Field;
 use vaquita_expr::{EvalCx, Expr, Row, TableSet};
 use vaquita_parser::ast::Ident;
@@ -166,10 +165,7 @@ fn of_range(level: &Level, range: &KeyRange, left: &mut [bool]) -> Option<()> {
         }
         Level::ListColumns(columns) => {
             let order = |key: &[KeyField], row: &[Option<Vec<u8>>]| {
-                let each = columns.columns.iter().zip(key).zip(row);
-                let mut orders = each
-                    .map(|(((_, cmp), key), value)| compare_fields(*cmp, value.as_deref(), key.as_deref()));
-                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+                columns.order(key.iter().map(|field| field.as_deref()), row).reverse()
             };
             for (row, at) in &columns.rows {
                 let (low, high) = (order(&range.lower, row), order(&range.upper, row));
@@ -178,9 +174,9 @@ fn of_range(level: &Level, range: &KeyRange, left: &mut [bool]) -> Option<()> {
                 left[*at] |= above && below;
             }
         }
-        _ if range.is_point() && range.lower.len() == level.order().len() => {
+        _ if range.is_point() && range.lower.len() == level.columns().len() => {
             let value = |column: usize| -> Field<'_> {
-                let at = level.order().iter().position(|c| *c == column);
+                let at = level.columns().iter().position(|c| *c == column);
                 at.and_then(|at| range.lower[at].as_deref())
             };
             match level.number(&value) {
@@ -232,14 +228,7 @@ fn mark(left: &mut [bool], first: usize, last: usize) {
 /// The first and the last partition of RANGE COLUMNS that an interval meets.
 fn columns_between(range: &RangeColumns, interval: &KeyRange) -> (usize, usize) {
     let order = |key: &[KeyField], bound: &[StoredBound]| {
-        for (((_, cmp), key), bound) in range.columns.iter().zip(key).zip(bound) {
-            let Some(bound) = bound else { return Ordering::Less };
-            let order = compare_fields(*cmp, key.as_deref(), bound.as_deref());
-            if order.is_ne() {
-                return order;
-            }
-        }
-        Ordering::Equal
+        range.order(key.iter().map(|field| field.as_deref()), bound)
     };
     let whole = |key: &[KeyField]| key.len() == range.columns.len();
     // All rows of the interval are at the bound or above it.

@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 use vaquita_parser::ast;
 
-/// A name between backquotes.
-pub fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
+pub use vaquita_catalog::quoted_name as quoted;
 
 /// What the names of a query stand for.
 #[derive(Debug, Default)]

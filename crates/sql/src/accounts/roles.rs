@@ -6,6 +6,7 @@
 
 use super::grants::Grants;
 use super::name::Name;
+use vaquita_catalog::quoted_name;
 use vaquita_session::privilege::{DatabaseGrant, Priv, Privileges, TableGrant};
 
 /// A role that is granted to an account.
@@ -34,8 +35,7 @@ pub(crate) struct Roles {
 
 /// A role as MySQL writes it in CURRENT_ROLE() and in messages.
 pub(crate) fn quoted(name: &Name) -> String {
-    let part = |text: &str| format!("`{}`", text.replace('`', "``"));
-    format!("{}@{}", part(&name.0), part(&name.1))
+    format!("{}@{}", quoted_name(&name.0), quoted_name(&name.1))
 }
 
 impl Roles {

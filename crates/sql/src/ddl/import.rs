@@ -4,6 +4,7 @@ use super::create::{create_table_of, creation_error, tell_of_server};
 use crate::statement::StmtCx;
 use bumpalo::Bump;
 use std::sync::Arc;
+use vaquita_catalog::quoted_name as quoted;
 use vaquita_catalog::{Definition, KeyDefinition, KeyKind, error};
 use vaquita_engine::{Error, ImportFile, TableSpec};
 use vaquita_exec::Outcome;
@@ -65,7 +66,6 @@ pub(super) fn numbers_documents(file: &ImportFile, definition: &Definition) -> b
 /// # Crash
 /// The table has those that were built by then.
 pub(super) fn add_words(cx: &mut StmtCx<'_>, definition: &Definition) -> SqlResult<()> {
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let keys = definition.keys.iter().filter(|key| key.kind == KeyKind::FullText);
     let clause = |key: &Arc<KeyDefinition>| {
         let columns: Vec<String> = key.parts.iter().map(|part| quoted(&part.column)).collect();

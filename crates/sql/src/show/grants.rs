@@ -6,6 +6,7 @@ use crate::accounts::name::{Name, denied_mysql, name_of, no_grant, own_name, sho
 use crate::accounts::roles::quoted;
 use crate::statement::StmtCx;
 use crate::virtual_tables::text;
+use vaquita_catalog::quoted_name;
 use vaquita_parser::ast::UserName;
 use vaquita_session::password;
 use vaquita_session::privilege::{Priv, Privileges};
@@ -194,7 +195,6 @@ pub(crate) fn show_grants(
     let has = with_roles(&grants, account, &roles)?;
     let title = format!("Grants for {}@{}", name.0, name.1);
     let mut listing = Listing::new(&[(&title, "varchar(1024)!")]);
-    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let mut push =
         |privileges: Priv, all: Priv, columns: &[(String, Priv)], on: &str, demands: &str, more: &str| {
             let list = list_of(privileges, all, columns);
@@ -207,17 +207,17 @@ pub(crate) fn show_grants(
         };
     push(has.global - Priv::DYNAMIC, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
     for grant in &has.databases {
-        push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted(&grant.database)), "", "");
+        push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted_name(&grant.database)), "", "");
     }
     for grant in &has.tables {
-        let on = format!("{}.{}", quoted(&grant.database), quoted(&grant.table));
+        let on = format!("{}.{}", quoted_name(&grant.database), quoted_name(&grant.table));
         push(grant.privileges, Priv::TABLE, &grant.columns, &on, "", "");
     }
     // None has all that there is: the list is written out.
     let never = Priv::ALL;
     for (kind, is_function) in [("PROCEDURE", false), ("FUNCTION", true)] {
         for grant in has.routines.iter().filter(|g| g.is_function == is_function) {
-            let on = format!("{kind} {}.{}", quoted(&grant.database), quoted(&grant.routine));
+            let on = format!("{kind} {}.{}", quoted_name(&grant.database), quoted_name(&grant.routine));
             push(grant.privileges, never, &[], &on, "", "");
         }
     }
