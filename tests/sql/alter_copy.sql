@@ -48,7 +48,7 @@ create table j (id int, v int);
 insert into j values (5,1),(0,2),(2,3),(null,4);
 alter table j modify id int auto_increment, add key (id);
 select * from j order by v;
-insert into j (v) values (5);
+insert into j values (20,5);
 select * from j order by v;
 create table k (id int not null, v int, key (id));
 insert into k values (0,1),(0,2),(7,3),(0,4);

@@ -98,7 +98,7 @@ pub mod lower {
 pub use crate::cursor::{Cursor, Direction, PointRead, ReadLock, ReadOptions, RowRef, Seek};
 pub use crate::ddl::{
     Alteration, ConvertRow, ForeignKeySpec, FullTextBuild, FullTextSpec, ImportFile, IndexSpec, KeptKeys,
-    PartSpec, PartsChange, Put, TableSpec,
+    Numbered, PartSpec, PartsChange, Put, TableSpec,
 };
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::row_versions::{ColumnOrigin, VERSIONS_MAX};

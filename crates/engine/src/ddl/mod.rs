@@ -61,7 +61,7 @@ pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
 pub use objects::{Put, drop_object, drop_this_object, move_object, put_object, update_object};
 pub(crate) use places::settle as settle_places;
-pub use rebuild::ConvertRow;
+pub use rebuild::{ConvertRow, Numbered};
 pub(crate) use temporary::{
     Temporary, create_like as create_temporary_like, create_table as create_temporary_table,
     drop_table as drop_temporary_table, rename as rename_temporary_table,

@@ -10,7 +10,8 @@
 //! | [`Rebuild::finish`] | no | the rest of them is; then the tables change places |
 //!
 //! # Applying the log
-//! A row that was logged is taken out of the new table and, if there is one with its key in the old table, copied again. What
+//! A row that was logged is taken out of the new table and, if there is one with its key in the old table, copied again. Where its copy
+//! is tells its key, or what was logged of it, or what the scan noted ([`Places`]). What
 //! counts is the row as it is when it is read, so the order of records and how often a row was logged do not matter. A row
 //! whose newest version is not committed waits for a later round: its writer, or whoever takes the change back, may have logged
 //! for the last time. The same if another row that was logged, too, still has its unique key. Keys that collate alike (`bo`, `Bo`) are
@@ -20,16 +21,22 @@
 //! # Crash
 //! The new table has a temporary name: it is dropped when the folder is opened again.
 
+mod new_key;
+mod numbers;
+
+use self::new_key::{NewKey, with_log};
+pub use self::numbers::Numbered;
+use self::numbers::{Documents, Numbers, numbers_documents};
 use super::handoff::{Giver, handoff, not_loaded};
 use super::load::{Others, TOLD, load_all, of_rows, same_key};
 use super::sort::Sorter;
 use crate::core::Core;
 use crate::cursor::{Cursor, ReadOptions};
-use crate::dict::fulltext::{DOC_ID, doc_id_key};
 use crate::error::{Error, Result};
 use crate::online::courtesy::Courtesy;
 use crate::online::key_log::{KeyLog, Logged};
 use crate::online::packed;
+use crate::online::places::Places;
 use crate::online::row_log::LogReader;
 use crate::progress::{Progress, Stage};
 use crate::row::clustered::too_big;
@@ -44,7 +51,7 @@ use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use vaquita_base::codec::{get_u64, put_u48};
+use vaquita_base::codec::put_u48;
 use vaquita_btree::BulkBuilder;
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
@@ -69,6 +76,14 @@ pub trait ConvertRow<E> {
 
     /// All rows come once more: what was noted of them does not count.
     fn begin_again(&mut self) {}
+
+    /// The AUTO_INCREMENT column that gives values to rows, if there is one.
+    fn numbered(&self) -> Option<Numbered> {
+        None
+    }
+
+    /// The row that comes next may have this number, if there is one left. Told of each where [`ConvertRow::numbered`] names a column.
+    fn number(&mut self, _: Option<u64>) {}
 }
 
 /// What became of the rows.
@@ -79,50 +94,10 @@ pub(crate) enum Filled {
     OutOfOrder,
 }
 
-/// How a row of the new table is found by one of the old.
-#[derive(Debug)]
-enum NewKey {
-    /// By the same key.
-    Same,
-    /// By the values of these columns of the old table.
-    Other(Vec<usize>),
-    /// Not at all: nobody may write.
-    Unknown,
-}
-
-impl NewKey {
-    /// `origins` tells for each new column which old one has the same values, if one has.
-    fn of(from: &Table, to: &Table, origins: &[Option<usize>]) -> NewKey {
-        let key = |table: &Table| table.clustered().sources[..table.clustered().def().n_uniq()].to_vec();
-        let (old, new) = (key(from), key(to));
-        let as_old = |source: &FieldSource| match *source {
-            FieldSource::Column { column, prefix_len } => {
-                origins[column].map(|column| FieldSource::Column { column, prefix_len })
-            }
-            other => Some(other),
-        };
-        let Some(new) = new.iter().map(as_old).collect::<Option<Vec<FieldSource>>>() else {
-            return NewKey::Unknown;
-        };
-        let column = |source: &FieldSource| match *source {
-            FieldSource::Column { column, .. } => Some(column),
-            _ => None,
-        };
-        let directions = |table: &Table| -> Vec<bool> {
-            let def = table.clustered().def();
-            def.fields()[..def.n_uniq()].iter().map(|field| field.descending).collect()
-        };
-        match new == old && directions(from) == directions(to) {
-            true => NewKey::Same,
-            false => new.iter().map(column).collect::<Option<_>>().map_or(NewKey::Unknown, NewKey::Other),
-        }
-    }
-}
-
-/// Whether others may write while a table of the first definition becomes one of the second. `has_words`: its words are gathered, too; of a
-/// document that the user numbers nobody knows then whether its number was there before.
-pub(crate) fn may_write(from: &Table, to: &Table, origins: &[Option<usize>], has_words: bool) -> bool {
-    !matches!(NewKey::of(from, to, origins), NewKey::Unknown) && (!has_words || numbers_documents(to))
+/// Whether others may write while a table becomes this one. `has_words`: its words are gathered, too; of a document that the user
+/// numbers nobody knows then whether its number was there before.
+pub(crate) fn may_write(to: &Table, has_words: bool) -> bool {
+    !has_words || numbers_documents(to)
 }
 
 /// A table that is being written anew.
@@ -134,6 +109,8 @@ pub(crate) struct Rebuild {
     /// Which rows others change meanwhile, if they may.
     log: Option<Arc<KeyLog>>,
     reader: LogReader,
+    /// Where the scan has put rows, if neither their keys nor what is logged tells it.
+    places: Option<Places>,
     /// Where the copies are of rows that were logged, by their packed keys: packed keys of the new table.
     placed: HashMap<Vec<u8>, Option<Vec<u8>>>,
     placed_bytes: u64,
@@ -141,6 +118,8 @@ pub(crate) struct Rebuild {
     waiting: Vec<Logged>,
     /// The numbers that documents get here, if they do.
     documents: Option<Documents>,
+    /// Those of an AUTO_INCREMENT column that gives values to rows.
+    numbers: Option<Numbers>,
     /// The rows are sorted before they are loaded.
     sorts: bool,
     stamp: Stamp,
@@ -167,7 +146,6 @@ pub(crate) fn begin(
     online: bool,
 ) -> Result<Rebuild> {
     let key = NewKey::of(from, to, origins);
-    let sorts = matches!(key, NewKey::Unknown) && !to.clustered().def().is_generated();
     let stamp = Stamp::of(core.txn.assign_id(trx)?);
     let (from, log) = match online {
         true => {
@@ -188,11 +166,13 @@ pub(crate) fn begin(
         key,
         log,
         reader: LogReader::default(),
+        places: None,
         placed: HashMap::new(),
         placed_bytes: 0,
         waiting: Vec::new(),
         documents: Documents::of(to),
-        sorts,
+        numbers: None,
+        sorts: false,
         stamp,
         view,
         watched: trx.shared().clone(),
@@ -200,82 +180,14 @@ pub(crate) fn begin(
     })
 }
 
-/// The old table with a log of the keys of its rows that change.
-fn with_log(core: &Core, from: &Table, to: &Table, key: &NewKey) -> Result<(Arc<Table>, Arc<KeyLog>)> {
-    let columns = match key {
-        NewKey::Same => None,
-        NewKey::Other(columns) => Some(columns.clone()),
-        NewKey::Unknown => return Err(Error::WrongState("copies of rows that change could not be found")),
-    };
-    let log = Arc::new(KeyLog::new(core, from, columns.clone()));
-    let table = core.dict.reopen(&core.storage, &from.name, |table| {
-        table.observers.push(log.clone());
-        let Some(columns) = columns else { return };
-        columns.iter().for_each(|&column| table.is_ordering[column] = true);
-        // As much of these columns is wanted as of those of an index.
-        table.building.push(Arc::new(key_of_other(to, &columns)));
-    })?;
-    Ok((table, log))
-}
-
-/// The key of the new table as one of columns of the old.
-fn key_of_other(to: &Table, columns: &[usize]) -> Index {
-    let index = to.clustered();
-    let prefix = |source: &FieldSource| match *source {
-        FieldSource::Column { prefix_len, .. } => prefix_len,
-        _ => 0,
-    };
-    let source = |(source, &column)| FieldSource::Column { column, prefix_len: prefix(source) };
-    Index {
-        id: index.id,
-        name: index.name.clone(),
-        parts: index.parts.clone(),
-        sources: index.sources.iter().zip(columns).map(source).collect(),
-        cluster_key: Vec::new(),
-        tree: index.tree.clone(),
-        trx_id: index.trx_id,
-        comment: String::new(),
-        hidden: true,
-    }
-}
-
-/// Numbers the documents of a table that has a column for it which nobody has declared, the last one.
-#[derive(Debug, Default)]
-struct Documents {
-    /// The last number that was given.
-    last: u64,
-    /// Those up to this number were there when the words of the table were gathered.
-    listed: u64,
-    /// Which of them are gone.
-    gone: Vec<u64>,
-}
-
-impl Documents {
-    fn of(to: &Table) -> Option<Documents> {
-        numbers_documents(to).then(Documents::default)
-    }
-
-    fn next(&mut self) -> [u8; 8] {
-        self.last += 1;
-        doc_id_key(self.last)
-    }
-
-    /// A row of `to` is no more.
-    fn went(&mut self, to: &Table, row: &Image) {
-        let stored = row.column(to, to.columns.len() - 1).filter(|stored| stored.len() == 8);
-        self.gone.extend(stored.map(|stored| get_u64(stored, 0)).filter(|doc| *doc <= self.listed));
-    }
-}
-
-/// Whether the rows get numbers of documents here.
-fn numbers_documents(to: &Table) -> bool {
-    to.columns.last().is_some_and(|column| column.hidden && column.def.name == DOC_ID)
-}
-
 /// The rows on their way from the scan to the trees.
 struct Loading<'c> {
     core: &'c Core,
     to: &'c Table,
+    /// Where they go is noted here, if it is; the packed key of the row at hand.
+    places: Option<Places>,
+    old: Vec<u8>,
+    place: Vec<u8>,
     stamp: Stamp,
     rows: Rows<'c>,
     entries: Vec<Sorter<'c>>,
@@ -296,6 +208,11 @@ enum Rows<'c> {
 impl Loading<'_> {
     fn take(&mut self, row: &Given<'_>) -> Result<()> {
         let record = self.stamp.record(self.to, row)?;
+        if let Some(places) = &mut self.places {
+            self.place.clear();
+            packed::push_all(&mut self.place, &record[..self.to.clustered().def().n_uniq()]);
+            places.push(&self.old, &self.place)?;
+        }
         match &mut self.rows {
             Rows::Loaded(builder) => {
                 builder.push(&Tuple::new(&record)).map_err(|e| not_loaded(self.to, e, self.out_of_order))?;
@@ -353,12 +270,22 @@ impl Rebuild {
         progress.begin(rows, Some(rows * self.to.indexes.len() as u64), self.log.is_some());
         progress.enter(Stage::Scan);
         let to = self.to.clone();
+        self.numbers = convert.numbered().map(|numbered| Numbers::new(numbered, &to));
+        // Its file goes before another one of the same name is made.
+        self.places = None;
+        let places = self.log.as_ref().filter(|_| matches!(self.key, NewKey::Noted)).map(|_| {
+            let clustered = self.from.clustered();
+            Places::new(&core.storage, format!("places-{:x}", clustered.id.get()), clustered.def().clone())
+        });
         let memory = core.options.sort_buffer_size;
         let out_of_order = AtomicBool::new(false);
         let sorter = |index: &Arc<Index>| Sorter::new(&core.storage, index.def().clone(), 0, memory);
         let loading = |rows| Loading {
             core,
             to: &to,
+            places,
+            old: Vec::new(),
+            place: Vec::new(),
             stamp: self.stamp,
             rows,
             entries: to.indexes[1..].iter().map(sorter).collect(),
@@ -385,7 +312,7 @@ impl Rebuild {
                 self.scan_and_load(core, progress, convert, loading(rows))
             }
         };
-        if out_of_order.load(Ordering::Relaxed) && matches!(self.key, NewKey::Other(_)) {
+        if out_of_order.load(Ordering::Relaxed) && self.moves() {
             return Ok(Filled::OutOfOrder);
         }
         let entries = loaded?;
@@ -415,6 +342,7 @@ impl Rebuild {
         mut loading: Loading<'c>,
     ) -> std::result::Result<Vec<Sorter<'c>>, E> {
         self.scan(core, progress, convert, &mut loading)?;
+        self.places = loading.places.take();
         match loading.rows {
             Rows::Loaded(builder) => {
                 progress.enter(Stage::Flush);
@@ -444,6 +372,7 @@ impl Rebuild {
         let n_columns = self.from.columns.len();
         let mut long = Values::new(n_columns);
         let mut row_id = [0; 6];
+        let n_key = self.from.clustered().def().n_uniq();
         let mut courtesy = Courtesy::default();
         while let Some(row) = cursor.next(core, &mut self.view)? {
             for column in (0..n_columns).filter(|&column| row.is_off_page(column)) {
@@ -457,14 +386,26 @@ impl Rebuild {
                 (true, true) => row_id.copy_from_slice(row.entry_field(0).unwrap_or_default()),
                 (false, true) => put_u48(&mut row_id, 0, loading.core.next_row_id()?),
             }
-            let documents = &mut self.documents;
-            convert.convert(&values, &mut |new| match documents {
-                None => loading.take(&Given { values: new, row_id: &row_id }),
-                Some(documents) => {
-                    let number = documents.next();
-                    let mut with: SmallVec<[Field<'_>; 16]> = new.into();
-                    with.push(Some(&number));
-                    loading.take(&Given { values: &with, row_id: &row_id })
+            if loading.places.is_some() {
+                loading.old.clear();
+                (0..n_key).for_each(|i| packed::push(&mut loading.old, row.entry_field(i)));
+            }
+            if let Some(numbers) = &self.numbers {
+                convert.number(numbers.offer());
+            }
+            let (documents, numbers) = (&mut self.documents, &mut self.numbers);
+            convert.convert(&values, &mut |new| {
+                if let Some(numbers) = numbers {
+                    numbers.has(loading.to, new);
+                }
+                match documents {
+                    None => loading.take(&Given { values: new, row_id: &row_id }),
+                    Some(documents) => {
+                        let number = documents.next();
+                        let mut with: SmallVec<[Field<'_>; 16]> = new.into();
+                        with.push(Some(&number));
+                        loading.take(&Given { values: &with, row_id: &row_id })
+                    }
                 }
             })?;
             self.rows += 1;
@@ -567,9 +508,8 @@ impl Rebuild {
             self.check()?;
             if let Some(place) = self.place_of(&row)? {
                 let fields: SmallVec<[TupleField<'_>; 4]> = packed::fields(&place).collect();
-                let gone = private::remove(core, &self.to, &fields)?;
-                if let (Some(documents), Some(row)) = (&mut self.documents, gone) {
-                    documents.went(&self.to, &row);
+                if let Some(copy) = private::remove(core, &self.to, &fields)? {
+                    self.went(&row.key, &copy);
                 }
             }
             keys.push(row.key);
@@ -586,11 +526,15 @@ impl Rebuild {
                 Found::Nothing => false,
                 Found::NotCommitted => true,
                 // It was logged under its own key, too, and is copied by that.
-                Found::Row(own, _) if own != key && matches!(self.key, NewKey::Other(_)) => false,
+                Found::Row(own, _) if own != key && self.moves() => false,
                 Found::Row(own, row_id) => {
                     copied.insert(own.clone()) && !self.copy(core, &own, &values, &row_id, last, convert)?
                 }
             };
+            match &mut self.numbers {
+                Some(numbers) if !waits => numbers.forget(&key),
+                _ => {}
+            }
             if waits {
                 debug_assert!(!last, "a row of {} is not committed, and nobody changes it", self.from.name);
                 self.waiting.push(Logged { key, before: None });
@@ -600,15 +544,33 @@ impl Rebuild {
         Ok(())
     }
 
+    /// Whether copies have other keys than the rows.
+    fn moves(&self) -> bool {
+        !matches!(self.key, NewKey::Same)
+    }
+
+    /// The copy of the row with a packed key is taken out.
+    fn went(&mut self, key: &[u8], copy: &Image) {
+        if let Some(documents) = &mut self.documents {
+            documents.went(&self.to, copy);
+        }
+        if let Some(numbers) = &mut self.numbers {
+            numbers.went(&self.to, key, copy);
+        }
+    }
+
     /// Where the copy of a row is, if there may be one; from now on there is none.
     fn place_of(&mut self, row: &Logged) -> Result<Option<Vec<u8>>> {
-        if matches!(self.key, NewKey::Same) {
+        if !self.moves() {
             return Ok(Some(row.key.clone()));
         }
         if let Some(place) = self.placed.get_mut(&row.key) {
             return Ok(place.take());
         }
         self.note_place(row.key.clone(), None)?;
+        if let Some(places) = &self.places {
+            return places.find(&row.key);
+        }
         let Some(before) = &row.before else { return Ok(None) };
         let mut place = Vec::new();
         for (source, value) in self.to.clustered().sources.iter().zip(before) {
@@ -680,8 +642,26 @@ impl Rebuild {
         convert: &mut dyn ConvertRow<E>,
     ) -> std::result::Result<bool, E> {
         let mut copied = true;
+        let new_id;
+        let row_id = match self.to.clustered().def().is_generated() {
+            // There was none.
+            true if !self.from.clustered().def().is_generated() => {
+                let mut id = [0; 6];
+                put_u48(&mut id, 0, core.next_row_id()?);
+                new_id = id;
+                &new_id[..]
+            }
+            true => row_id,
+            false => &[],
+        };
+        let number = self.numbers.as_ref().and_then(|numbers| numbers.offer_again(key));
+        if self.numbers.is_some() {
+            convert.number(number);
+        }
         convert.convert(&values.fields(), &mut |new| {
-            let row_id = if self.to.clustered().def().is_generated() { row_id } else { &[] };
+            if let Some(numbers) = &mut self.numbers {
+                numbers.has(&self.to, new);
+            }
             let number = self.documents.as_mut().map(Documents::next);
             let mut values: SmallVec<[Field<'_>; 16]> = new.into();
             values.extend(number.iter().map(|number| Some(&number[..])));
@@ -694,7 +674,7 @@ impl Rebuild {
                 }
                 None => private::insert(core, &self.to, &row, &self.stamp)?,
             }
-            if matches!(self.key, NewKey::Other(_)) {
+            if self.moves() {
                 let n = self.to.clustered().def().n_uniq();
                 let mut place = Vec::new();
                 packed::push_all(&mut place, &entry(&self.to, self.to.clustered(), &row)[..n]);
@@ -702,6 +682,9 @@ impl Rebuild {
             }
             Ok(())
         })?;
+        if let (Some(numbers), Some(number), false) = (&mut self.numbers, number, copied) {
+            numbers.keep(key, number);
+        }
         Ok(copied)
     }
 
@@ -748,10 +731,11 @@ impl Rebuild {
             }
         }
         progress.enter(Stage::Commit);
-        let next = self.from.auto_inc.peek();
-        if next > self.counter {
+        let next = self.from.auto_inc.peek().filter(|&next| Some(next) > self.counter);
+        let numbered = self.numbers.as_ref().map(|numbers| numbers.next);
+        if next.is_some() || numbered.is_some() {
             let mut to = self.to.auto_inc.next.lock();
-            *to = (*to).max(next);
+            *to = (*to).max(next).max(numbered);
         }
         Ok(())
     }

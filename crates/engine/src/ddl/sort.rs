@@ -11,16 +11,15 @@
 //! Temporary files are left behind; the next opening removes them.
 
 use crate::error::Result;
-use crate::online::packed::{self, LEN, entry_at};
+use crate::online::packed::{self, LEN, compare, entry_at};
 use crate::online::temp_file::{TempFile, io};
 use crate::progress::{Progress, Stage};
 use smallvec::SmallVec;
-use std::cmp::Ordering;
 use std::sync::Arc;
 use vaquita_base::checksum::crc32c;
 use vaquita_base::codec::{get_u32, push_u32};
 use vaquita_format::index_def::IndexDef;
-use vaquita_format::record::{KeyStart, compare_fields};
+use vaquita_format::record::KeyStart;
 use vaquita_format::tuple::TupleField;
 use vaquita_storage::Storage;
 
@@ -276,14 +275,6 @@ impl<'d> Merge<'d> {
         let whole = || compare(self.def, self.runs[a].entry(), self.runs[b].entry());
         key_a.cmp(&key_b).then_with(whole).is_lt()
     }
-}
-
-fn compare(def: &IndexDef, a: &[u8], b: &[u8]) -> Ordering {
-    let fields = packed::fields(a).zip(packed::fields(b)).zip(def.compare_plan());
-    fields
-        .map(|((a, b), cmp)| compare_fields(*cmp, a.data, b.data))
-        .find(|o| o.is_ne())
-        .unwrap_or(Ordering::Equal)
 }
 
 /// A sorted run in a temporary file, and where it is being read.

@@ -5,6 +5,7 @@
 //! | a log with many writers and one reader | [`row_log`] |
 //! | entries of indexes being built | [`index_log`] |
 //! | rows of a table that is written anew | [`key_log`] |
+//! | where the copies of rows are that their old keys do not tell | [`places`] |
 //! | fields as bytes, temporary files | [`packed`], [`temp_file`] |
 //! | documents that go while their words are gathered | [`document_log`] |
 //! | rests of those who build | [`courtesy`] |
@@ -14,6 +15,7 @@ pub(crate) mod document_log;
 pub(crate) mod index_log;
 pub(crate) mod key_log;
 pub(crate) mod packed;
+pub(crate) mod places;
 pub(crate) mod row_log;
 pub(crate) mod temp_file;
 

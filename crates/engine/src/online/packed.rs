@@ -1,7 +1,10 @@
 //! Fields one after the other as bytes, for sorts and logs in temporary files: each a length (u32; all ones: NULL) and its
 //! bytes. Nothing of it outlives the process.
 
+use std::cmp::Ordering;
 use vaquita_base::codec::{get_u32, push_u32, put_u32};
+use vaquita_format::index_def::IndexDef;
+use vaquita_format::record::compare_fields;
 use vaquita_format::tuple::TupleField;
 
 /// Bytes of a length.
@@ -49,4 +52,13 @@ pub(crate) fn fields(packed: &[u8]) -> impl Iterator<Item = TupleField<'_>> {
         at += data.len();
         Some(TupleField::new(data))
     })
+}
+
+/// Compares packed keys of an index, or entries: as many fields as both have.
+pub(crate) fn compare(def: &IndexDef, a: &[u8], b: &[u8]) -> Ordering {
+    let fields = self::fields(a).zip(self::fields(b)).zip(def.compare_plan());
+    fields
+        .map(|((a, b), cmp)| compare_fields(*cmp, a.data, b.data))
+        .find(|o| o.is_ne())
+        .unwrap_or(Ordering::Equal)
 }

@@ -194,8 +194,8 @@ impl Session {
 
     /// Makes the table `spec`, whose name is a temporary one in the same database, fills it with the rows of the table `name`, each
     /// made by what `convert` gives, and puts it in that one's place: ALTER TABLE that writes the rows anew. Others may do with
-    /// the table what `beside` says, but for moments at the beginning and the end; nobody writes if a row's copy could not be
-    /// found by the row: columns of its key that are not among the old ones. Foreign keys of the table and to it stay, as `keys` says; `spec` has none.
+    /// the table what `beside` says, but for moments at the beginning and the end; nobody writes where words of documents are gathered
+    /// that the user numbers. Foreign keys of the table and to it stay, as `keys` says; `spec` has none.
     ///
     /// `origins` tells for each column of the new table which one of the old has the same stored values, if one has.
     ///
@@ -249,8 +249,7 @@ impl Session {
         let done = (|| {
             let (from, to) = (core.table(name)?, core.table(&spec.name)?);
             let mut convert = convert(&from, &to)?;
-            let writes = beside == Concurrency::Writes
-                && rebuild::may_write(&from, &to, origins, !spec.fulltext.is_empty());
+            let writes = beside == Concurrency::Writes && rebuild::may_write(&to, !spec.fulltext.is_empty());
             let beside = if writes { beside } else { beside.min(Concurrency::Reads) };
             let begun = self.change_locked(locked, |core, trx| {
                 let rebuild = rebuild::begin(core, trx, (&from, &to), origins, writes)?;

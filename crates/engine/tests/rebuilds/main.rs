@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 use vaquita_base::ManualClock;
 use vaquita_engine::check::check_table;
 use vaquita_engine::{
-    AccessMode, Column, Concurrency, ConvertRow, Engine, Error, Field, IndexSpec, KeptKeys, Options,
-    ReadOptions, Result, RowKey, Session, TableSpec, stored,
+    AccessMode, Column, Concurrency, ConvertRow, Engine, Error, Field, IndexSpec, KeptKeys, Numbered,
+    Options, ReadOptions, Result, RowKey, Session, TableSpec, stored,
 };
 use vaquita_format::PageSize;
 use vaquita_format::column::{Charset, ColumnDef};
@@ -33,6 +33,14 @@ pub(crate) struct Keep {
     pub(crate) origins: Vec<Option<usize>>,
     pub(crate) at: u32,
     pub(crate) event: Option<Event>,
+    kind: Kind,
+    number: [u8; 4],
+}
+
+impl Keep {
+    pub(crate) fn new(kind: Kind, origins: &[Option<usize>], at: u32, event: Option<Event>) -> Keep {
+        Keep { origins: origins.to_vec(), at, event, kind, number: [0; 4] }
+    }
 }
 
 impl ConvertRow<Error> for Keep {
@@ -43,13 +51,32 @@ impl ConvertRow<Error> for Keep {
             event();
         }
         self.at = self.at.saturating_sub(1);
-        let new: Vec<Field<'_>> =
-            self.origins.iter().map(|o| o.map_or(Some(&b"new"[..]), |at| row[at])).collect();
+        let is_new = if self.kind.numbers() { &self.number[..] } else { b"new" };
+        let mut new: Vec<Field<'_>> =
+            self.origins.iter().map(|o| o.map_or(Some(is_new), |at| row[at])).collect();
+        let turned;
+        if self.kind == Kind::Turned {
+            turned = turn(row[0].unwrap());
+            new[0] = Some(&turned);
+        }
         if new.contains(&Some(b"no such value")) {
             return Err(Error::NullNotAllowed { table: TABLE.into(), column: "v".into() });
         }
         with(&new)
     }
+
+    fn numbered(&self) -> Option<Numbered> {
+        self.kind.numbers().then_some(Numbered { column: 4, is_new: true, step: 1, offset: 1 })
+    }
+
+    fn number(&mut self, number: Option<u64>) {
+        self.number = stored::int(number.unwrap() as i32);
+    }
+}
+
+/// An INT of the other end of the order.
+fn turn(stored: &[u8]) -> Vec<u8> {
+    stored.iter().map(|byte| !byte).collect()
 }
 
 fn index(name: &str, parts: Vec<KeyPart>, unique: bool) -> IndexSpec {
@@ -82,10 +109,39 @@ pub(crate) enum Kind {
     Columns,
     /// The other unique column is the key.
     OtherKey,
+    /// There is none any more.
+    NoKey,
+    /// It has other values, in another order.
+    Turned,
+    /// Rows get numbers.
+    Numbered,
+    /// These are the key.
+    NumberKey,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 3] = [Kind::Same, Kind::Columns, Kind::OtherKey];
+    pub(crate) const ALL: [Kind; 7] = [
+        Kind::Same,
+        Kind::Columns,
+        Kind::OtherKey,
+        Kind::NoKey,
+        Kind::Turned,
+        Kind::Numbered,
+        Kind::NumberKey,
+    ];
+
+    fn numbers(self) -> bool {
+        matches!(self, Kind::Numbered | Kind::NumberKey)
+    }
+
+    /// What the engine is told of the columns' origins.
+    pub(crate) fn told(self, origins: &[Option<usize>]) -> Vec<Option<usize>> {
+        let mut told = origins.to_vec();
+        if self == Kind::Turned {
+            told[0] = None;
+        }
+        told
+    }
 
     /// The new definition, and where its columns come from.
     pub(crate) fn of(self, old: &TableSpec) -> (TableSpec, Vec<Option<usize>>) {
@@ -108,6 +164,21 @@ impl Kind {
             Kind::OtherKey => {
                 spec.primary_key = Some(vec![KeyPart::whole(1)]);
                 spec.indexes[0] = index("by_id", vec![KeyPart::whole(0)], true);
+            }
+            Kind::NoKey => {
+                spec.primary_key = None;
+                spec.indexes[0] = index("by_id", vec![KeyPart::whole(0)], false);
+            }
+            Kind::Turned => {}
+            Kind::Numbered | Kind::NumberKey => {
+                let number = Column::new(ColumnDef::int("number", 4, false).not_null());
+                spec.columns.push(Column { auto_increment: true, ..number });
+                origins.push(None);
+                spec.indexes.push(index("by_number", vec![KeyPart::whole(4)], true));
+                if self == Kind::NumberKey {
+                    spec.primary_key = Some(vec![KeyPart::whole(4)]);
+                    spec.indexes[2] = index("by_id", vec![KeyPart::whole(0)], true);
+                }
             }
         }
         (spec, origins)
@@ -149,13 +220,29 @@ impl Bed {
     /// Writes the table anew, with something happening at a row.
     pub(crate) fn rebuild(&self, session: &mut Session, kind: Kind, at: u32, event: Event) -> Result<()> {
         let (spec, origins) = kind.of(&spec());
-        let keep = Keep { origins: origins.clone(), at, event: Some(event) };
+        let keep = Keep::new(kind, &origins, at, Some(event));
         let keys = KeptKeys::default();
         session
-            .rebuild_table_beside(TABLE, &spec, keys, &origins, Concurrency::Writes, |_, _| {
+            .rebuild_table_beside(TABLE, &spec, keys, &kind.told(&origins), Concurrency::Writes, |_, _| {
                 Ok::<_, Error>(keep)
             })
             .map(drop)
+    }
+
+    /// `id` and `number` of all rows.
+    fn numbers(&self) -> Vec<(i64, u64)> {
+        let table = self.engine.core().table(TABLE).unwrap();
+        let mut session = self.engine.session();
+        let rows = session.run(|s| {
+            let mut cursor = s.cursor(&table, &ReadOptions::default())?;
+            let mut rows = Vec::new();
+            while let Some(row) = s.next(&mut cursor)? {
+                let number = |column| stored::to_signed(row.column(column).unwrap());
+                rows.push((number(0), number(4) as u64));
+            }
+            Ok(rows)
+        });
+        rows.unwrap()
     }
 
     /// All rows by `id` are whole; the values of `v` in the order of `id`. No other file is there, and no page is lost.
@@ -272,8 +359,30 @@ fn changes_made_meanwhile_are_in_the_new_table() {
             let other = bed.engine.session();
             let event = move || some_changes(&mut { other }).unwrap();
             bed.rebuild(&mut bed.engine.session(), kind, at, Box::new(event)).unwrap();
-            assert_ne!(bed.engine.core().table(TABLE).unwrap().id, before);
-            assert!(bed.whole() == after_some_changes(), "{kind:?} at {at}");
+            let table = bed.engine.core().table(TABLE).unwrap();
+            assert_ne!(table.id, before);
+            let mut rows = bed.whole();
+            if kind == Kind::Turned {
+                rows = rows.into_iter().map(|(id, v)| (-1 - id, v)).rev().collect();
+            }
+            assert!(rows == after_some_changes(), "{kind:?} at {at}");
+            if kind.numbers() {
+                numbers_are_kept(&bed.numbers());
+                let next = bed.engine.session().statement().next_auto_inc(&table).unwrap();
+                assert!(next > bed.numbers().into_iter().map(|(_, number)| number).max(), "{next:?}");
+            }
+        }
+    }
+}
+
+/// The rows that were there have the numbers that the scan gave them, whatever became of them; others have greater ones.
+fn numbers_are_kept(numbers: &[(i64, u64)]) {
+    let mut seen = std::collections::HashSet::new();
+    for &(id, number) in numbers {
+        assert!(seen.insert(number), "{id} has {number}, as another one");
+        match id < i64::from(ROWS) {
+            true => assert_eq!(number as i64, id + 1),
+            false => assert!(number > ROWS as u64, "{id} has {number}"),
         }
     }
 }
@@ -323,7 +432,7 @@ fn a_table_without_a_key_gets_one_beside_writers() {
         }
         insert(&mut other, 3, "in its place").unwrap();
     };
-    let keep = Keep { origins: origins.clone(), at: 100, event: Some(Box::new(event)) };
+    let keep = Keep::new(Kind::Same, &origins, 100, Some(Box::new(event)));
     session
         .rebuild_table_beside(TABLE, &new, KeptKeys::default(), &origins, Concurrency::Writes, |_, _| {
             Ok::<_, Error>(keep)
@@ -400,7 +509,7 @@ fn a_key_that_rows_share_ends_it() {
         let (mut new, origins) = Kind::Same.of(&spec());
         new.columns[2] = Column::new(ColumnDef::varchar("v", 200, Charset::LATIN1).not_null());
         new.primary_key = Some(vec![KeyPart::whole(2)]);
-        let keep = Keep { origins: origins.clone(), at: 100, event: Some(event) };
+        let keep = Keep::new(Kind::Same, &origins, 100, Some(event));
         let done = session.rebuild_table_beside(
             TABLE,
             &new,

@@ -30,7 +30,9 @@ fn transaction(session: &mut Session, rng: &mut Rng, numbers: &AtomicI64) -> Res
         for name in [TABLE, OTHER] {
             let done = session.run(|s| {
                 let table = s.table(name)?;
-                if table.clustered().parts[0].column != 0 {
+                if table.clustered().parts.first().is_none_or(|part| part.column != 0)
+                    || table.columns.len() != 4
+                {
                     return Err(Error::TableChanged(name.into()));
                 }
                 let key = RowKey::new([&id[..]]);
@@ -134,7 +136,7 @@ fn eight_writers_and_rebuilds_again_and_again() {
                 scope.spawn(move || write(engine, round * 8 + thread, ended, numbers));
             }
             let mut session = engine.session();
-            let kind = if round % 2 == 0 { Kind::Same } else { Kind::OtherKey };
+            let kind = [Kind::Same, Kind::OtherKey, Kind::NumberKey, Kind::NoKey][round as usize % 4];
             let done = anew(&mut session, kind);
             ended.store(true, Ordering::Relaxed);
             done.unwrap();
@@ -150,7 +152,7 @@ fn eight_writers_and_rebuilds_again_and_again() {
 
 fn anew(session: &mut Session, kind: Kind) -> Result<()> {
     let (spec, origins) = kind.of(&spec());
-    let keep = Keep { origins: origins.clone(), at: u32::MAX, event: None };
+    let keep = Keep::new(kind, &origins, u32::MAX, None);
     session
         .rebuild_table_beside(TABLE, &spec, KeptKeys::default(), &origins, Concurrency::Writes, |_, _| {
             Ok::<_, Error>(keep)

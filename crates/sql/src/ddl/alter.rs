@@ -12,7 +12,7 @@ use self::apply::apply;
 pub(super) use self::apply::without_parent;
 use self::references::check_foreign_keys;
 use super::aside::Aside;
-use super::clauses::{self, Asked, Clauses, Lock, Way, Why};
+use super::clauses::{self, Asked, Clauses, Way, Why};
 use super::copy;
 use super::create::{add_column, check_primary_key, column_keys, database_collation, refuse_words};
 use super::{
@@ -56,8 +56,8 @@ struct Change {
     rename_to: Option<(String, String)>,
     /// Nothing changes, but perhaps the name.
     only_name: bool,
-    /// What others may do at most while rows are written anew beside them, if they can be.
-    least_lock: Option<Lock>,
+    /// Rows can be written anew beside others.
+    lets_write: bool,
     /// Only `AUTO_INCREMENT = n` and comments of it changed, say.
     ignore: bool,
 }
@@ -91,12 +91,11 @@ pub(super) fn alter_table(
         change.way = Clauses { algorithm: alter.algorithm, lock: alter.lock }.settle(Asked {
             way: change.way,
             brief: change.is_brief(),
-            rebuild: change.least_lock,
+            lets_write: change.lets_write,
             builds_words: change.added_words > 0,
             has_words: change.definition.keys.iter().any(|key| key.kind == KeyKind::FullText),
             declares_number: change.definition.declares_doc_id(),
             only_name: change.only_name,
-            numbers: copy::numbers_rows(&info, &change.definition),
             alone: info.table.is_temporary(),
             old_way: limits::is_on(cx, "old_alter_table"),
         })?;
@@ -183,7 +182,7 @@ fn change_of(
         dropped_keys: Vec::new(),
         rename_to: None,
         only_name: alter.partitioning.is_none() && alter.actions.iter().all(leaves_definition),
-        least_lock: None,
+        lets_write: false,
         ignore: alter.ignore,
     };
     for action in alter.actions {
@@ -273,13 +272,13 @@ fn change_of(
         }
     }
     check_foreign_keys(info, &change.definition, change.way)?;
-    change.least_lock = copy::least_lock(info, &change.definition, is_strict(cx));
+    change.lets_write = copy::lets_write(info, &change.definition);
     if is_divided && !change.only_name {
         // Parts are not changed in place. What would be counts no rows all the same.
         let same_clause = change.definition.partitioning == info.definition.partitioning;
         let counts = matches!(change.way, Way::Copy(_)) || !same_clause || partitioning::rewrites(alter);
         change.way = if counts { Way::Copy(Why::NoOther) } else { Way::Rebuild };
-        change.least_lock = None;
+        change.lets_write = false;
     }
     if change.definition.auto_increment.is_none() {
         // A table that is written anew goes on counting where it was.

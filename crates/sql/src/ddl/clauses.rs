@@ -12,8 +12,8 @@
 //! | rows of a table are written anew that has FULLTEXT keys, or numbers of documents | copy, beside readers | all |
 //! | a temporary table; IGNORE with a unique index; `ALGORITHM=COPY`; `old_alter_table` | copy | all |
 //!
-//! A copy is written as a rebuild is, beside others, where a row of the old table tells which one of the new it became
-//! ([`least_lock`](super::copy::least_lock)); `ALGORITHM=INPLACE` takes it there, and counts no rows. Elsewhere others read.
+//! A copy is written as a rebuild is, beside readers and writers, where [`lets_write`](super::copy::lets_write) says so;
+//! `ALGORITHM=INPLACE` takes it there, and counts no rows. Elsewhere others read.
 //!
 //! The ways and the reasons are those of MySQL 5.6.24 (asked with every combination of the two clauses); where we take more than it
 //! does, docs/compat.md says so.
@@ -61,7 +61,7 @@ pub(super) enum Why {
 }
 
 impl Why {
-    /// Whether others may write meanwhile, as [`least_lock`](super::copy::least_lock) has it.
+    /// Whether others may write meanwhile, if [`lets_write`](super::copy::lets_write) does not forbid it.
     pub(super) fn is_beside_others(self) -> bool {
         match self {
             Why::Type | Why::Nulls | Why::NoKey | Why::NoOther => true,
@@ -158,8 +158,8 @@ pub(super) struct Asked {
     pub way: Way,
     /// It takes a moment, whatever the table holds.
     pub brief: bool,
-    /// What others may do at most while rows are written anew.
-    pub rebuild: Option<Lock>,
+    /// Rows can be written anew beside others.
+    pub lets_write: bool,
     /// FULLTEXT keys come.
     pub builds_words: bool,
     /// The table has FULLTEXT keys afterwards.
@@ -168,8 +168,6 @@ pub(super) struct Asked {
     pub declares_number: bool,
     /// Nothing changes, but perhaps the name.
     pub only_name: bool,
-    /// AUTO_INCREMENT gives values to rows that are there.
-    pub numbers: bool,
     /// Nobody else knows of the table: it is temporary.
     pub alone: bool,
     /// `old_alter_table`.
@@ -197,7 +195,7 @@ impl Clauses {
             (A::Instant, _) if !asked.brief => {
                 return Err(refused("ALGORITHM=INSTANT", None, "ALGORITHM=INPLACE"));
             }
-            (A::Inplace, Way::Copy(why)) if asked.rebuild.is_some() && why.is_beside_others() => Way::Rebuild,
+            (A::Inplace, Way::Copy(why)) if asked.lets_write && why.is_beside_others() => Way::Rebuild,
             (A::Inplace, Way::Copy(why)) => {
                 return Err(refused("ALGORITHM=INPLACE", why.reason(), "ALGORITHM=COPY"));
             }
@@ -214,13 +212,10 @@ impl Clauses {
                     _ => Ok(way),
                 };
             }
-            Way::Copy(why) if why.is_beside_others() => (asked.rebuild.unwrap_or(Lock::Shared), why.reason()),
+            Way::Copy(why) if why.is_beside_others() && asked.lets_write => (Lock::None, why.reason()),
             Way::Copy(why) => (Lock::Shared, why.reason()),
-            Way::Rebuild if asked.numbers => {
-                (Lock::Shared, Some("Adding an auto-increment column requires a lock"))
-            }
-            Way::Rebuild => (asked.rebuild.unwrap_or(Lock::Shared), None),
-            Way::Instant => (Lock::None, None),
+            Way::Rebuild if !asked.lets_write => (Lock::Shared, None),
+            Way::Rebuild | Way::Instant => (Lock::None, None),
             // Indexes are built, and rows are held against foreign keys, beside others.
             Way::Keys | Way::Definition => (Lock::None, None),
         };

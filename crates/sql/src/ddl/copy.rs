@@ -1,8 +1,7 @@
 //! ALTER TABLE by writing the rows anew: row by row into a table that nobody else uses meanwhile, or, where nothing has to be counted
 //! on the way, beside readers and writers ([`rebuild_beside`]).
 
-use super::clauses::Lock;
-use super::numbers::Numbers;
+use super::numbers::{Asking, Numbers, exhausted};
 use crate::statement::StmtCx;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use vaquita_catalog::{ColumnDefinition, Definition, KeyPart, TableInfo, engine_n
 use vaquita_engine::fulltext::doc_id_key;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{
-    Concurrency, ConvertRow, Error, Field, KeptKeys, ReadOptions, Statement, Table, TableSpec,
+    Concurrency, ConvertRow, Error, Field, KeptKeys, Numbered, ReadOptions, Statement, Table, TableSpec,
 };
 use vaquita_exec::dml::complete_row;
 use vaquita_expr::{CompileCx, EvalCx};
@@ -19,7 +18,7 @@ use vaquita_plan::TableRules;
 use vaquita_session::{SessionState, Shared};
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
-use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlResult, SqlType, Value, Warnings};
+use vaquita_types::{ColumnType, Cx, Kind, SqlError, SqlMode, SqlResult, SqlType, Value, Warnings};
 
 /// Why rows could not be copied.
 enum Failure {
@@ -84,7 +83,8 @@ pub(super) fn rebuild(
     copied(done, definition)
 }
 
-/// The same while others read and change the rows, as `beside` says; see [`least_lock`].
+/// The same while others read and change the rows, as `beside` says; see [`lets_write`]. `as_copy`: what goes wrong is told as of
+/// ALGORITHM=COPY.
 ///
 /// # Errors
 /// As [`rebuild`].
@@ -94,19 +94,37 @@ pub(super) fn rebuild_beside(
     definition: &Definition,
     without: &[String],
     beside: Concurrency,
+    as_copy: bool,
 ) -> SqlResult<Copied> {
     let (name, spec) = names_and_spec(cx, old, definition)?;
     let renamed = renamed(&old.definition, definition);
     let keys = KeptKeys { without, renamed: &renamed };
-    let origins = origins(&old.definition, definition);
     let StmtCx { db, engine, state } = cx;
+    let mode = state.vars.sql_mode;
+    let origins = origins(&old.definition, definition, mode);
     let shared: &Shared = (*db).as_ref();
     let done = engine.rebuild_table_beside(&name, &spec, keys, &origins, beside, |from, to| {
         let rows = Rows::of(old, from, to, definition, shared, state, false)?;
         let before = state.warnings.clone();
-        Ok(Converting { rows, state, before, bytes: Vec::new() })
+        let asking = rows.asking.filter(|asking| asking.may_be());
+        Ok(Converting {
+            rows,
+            state,
+            before,
+            bytes: Vec::new(),
+            asking,
+            number: None,
+            given: false,
+            as_copy,
+            stored: Vec::new(),
+        })
     });
-    let done = done.map(|(_, rows)| Copied::Done { rows, duplicates: 0 });
+    let done = done.map(|(_, rows)| Copied::Done { rows, duplicates: 0 }).map_err(|e| match e {
+        Failure::Engine(Error::DuplicateKey { index, value, .. }) if as_copy => {
+            duplicate(definition, &index, &value).into()
+        }
+        e => e,
+    });
     copied(done, definition)
 }
 
@@ -128,50 +146,24 @@ pub(super) fn value_of_old_rows(
     Some(out)
 }
 
-/// What others may do at most while rows are written anew by [`rebuild_beside`]; `None` if they are not to be written so: foreign
-/// keys come, or AUTO_INCREMENT gives values to rows that are there. `strict`: NULL does not become a value.
-pub(super) fn least_lock(old: &TableInfo, definition: &Definition, strict: bool) -> Option<Lock> {
-    if old.table.is_temporary()
-        || numbers_rows(old, definition)
-        || definition.foreign_keys.iter().any(|key| !key.exists)
-    {
-        return None;
-    }
-    // Copies are found by the new key, if it can be told from what the row was.
-    let origins = origins(&old.definition, definition);
-    let column = |part: &KeyPart| definition.key_column(&part.column);
-    let not_null = |part: &KeyPart| {
-        part.prefix.is_none() && column(part).is_some_and(|column| !definition.columns[column].ty.nullable)
-    };
-    // What NULL becomes is not what the row was.
-    let keeps_null = |column: usize| {
-        let from = origins[column].map(|from| &old.definition.columns[from]);
-        from.is_some_and(|from| strict || !from.ty.nullable)
-    };
-    // Without PRIMARY KEY rows lie in the order of the first unique key without NULL.
-    let primary = definition.keys.iter().find(|key| key.is_primary());
-    let clustered = primary
-        .or_else(|| definition.keys.iter().find(|key| key.is_unique() && key.parts.iter().all(not_null)));
-    let found = clustered.is_none_or(|key| key.parts.iter().all(|part| column(part).is_some_and(keeps_null)));
-    Some(if found { Lock::None } else { Lock::Shared })
-}
-
-/// Whether AUTO_INCREMENT gives values to rows that are there.
-pub(super) fn numbers_rows(old: &TableInfo, definition: &Definition) -> bool {
-    definition.columns.iter().any(|column| {
-        let from = column.origin.map(|from| &old.definition.columns[from]);
-        column.auto_increment && from.is_none_or(|from| !from.auto_increment)
-    })
+/// Whether others may change rows while they are written anew by [`rebuild_beside`]. They are not written so if the table is temporary
+/// or foreign keys come.
+pub(super) fn lets_write(old: &TableInfo, definition: &Definition) -> bool {
+    !old.table.is_temporary() && definition.foreign_keys.iter().all(|key| key.exists)
 }
 
 /// For each new column the old one that has the same stored values, but for NULL that is none any more.
-fn origins(before: &Definition, after: &Definition) -> Vec<Option<usize>> {
+fn origins(before: &Definition, after: &Definition, mode: SqlMode) -> Vec<Option<usize>> {
     let kept = |column: &ColumnDefinition| {
         let from = column.origin.filter(|_| column.generated.is_none())?;
         let (old, new) = (before.columns[from].codec(), column.codec());
         has_same_storage(&old, &new).then_some(from)
     };
-    after.columns.iter().map(|column| kept(column)).collect()
+    let mut origins: Vec<_> = after.columns.iter().map(|column| kept(column)).collect();
+    if let Some(asking) = Asking::of(before, after, mode).filter(|asking| asking.may_be()) {
+        origins[asking.column] = None;
+    }
+    origins
 }
 
 /// The table's name, and what is made to take its place.
@@ -214,6 +206,7 @@ fn renamed<'d>(before: &'d Definition, after: &'d Definition) -> Vec<(&'d str, &
 
 struct Rows<'t> {
     old: &'t TableInfo,
+    definition: &'t Definition,
     new: Arc<TableInfo>,
     sources: Vec<Source>,
     mode: StoreMode,
@@ -224,6 +217,7 @@ struct Rows<'t> {
     shared: Option<&'t Shared>,
     /// Columns that were not there before.
     new_columns: Vec<usize>,
+    asking: Option<Asking>,
     copied: u64,
     duplicates: u64,
     /// The number of the last document, if the engine has a column of its own for it, the last one.
@@ -236,7 +230,7 @@ impl<'t> Rows<'t> {
         old: &'t TableInfo,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        definition: &Definition,
+        definition: &'t Definition,
         shared: &'t Shared,
         state: &mut SessionState,
         ignore: bool,
@@ -255,13 +249,14 @@ impl<'t> Rows<'t> {
     fn new(
         old: &'t TableInfo,
         new: Arc<TableInfo>,
-        definition: &Definition,
+        definition: &'t Definition,
         state: &mut SessionState,
         ignore: bool,
     ) -> SqlResult<Rows<'t>> {
         let strict = state.vars.sql_mode.is_strict() && !ignore;
         let mut rows = Rows {
             old,
+            definition,
             new,
             sources: Vec::new(),
             mode: StoreMode { strict, null_is_error: strict, row: 1 },
@@ -270,6 +265,7 @@ impl<'t> Rows<'t> {
             rules: None,
             shared: None,
             new_columns: Vec::new(),
+            asking: Asking::of(&old.definition, definition, state.vars.sql_mode),
             copied: 0,
             duplicates: 0,
             document: None,
@@ -308,10 +304,8 @@ impl<'t> Rows<'t> {
     ) -> Result<(), Failure> {
         let sources = std::mem::take(&mut self.sources);
         let new = self.new.clone();
-        let mut numbers = match self.new.auto_increment {
-            Some(_) => Numbers::new(self.old, &new, &sources, state, statement.estimate_rows(from)?),
-            None => None,
-        };
+        let rows = statement.estimate_rows(from)?;
+        let mut numbers = self.asking.map(|asking| Numbers::new(&new, asking, state, rows));
         let progress = statement.session().progress().clone();
         let mut cursor = statement.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();
@@ -337,11 +331,7 @@ impl<'t> Rows<'t> {
                 && numbers.asks(fields[numbers.column()])
             {
                 let value = numbers.next(statement, to, self.mode.row)?;
-                let zone = state.vars.time_zone.clone();
-                let mut cx = Cx { date: self.date, time_zone: &zone, warnings: &mut state.warnings };
-                let info = &self.new.columns[numbers.column()];
-                let (value, from) = (Value::UInt(value), SqlType::bigint(true));
-                store(&info.ty, &info.name, &value, &from, self.mode, &mut cx, &mut number)?;
+                self.store_number(numbers.column(), value, state, &mut number)?;
                 fields[numbers.column()] = Some(&number);
             }
             if let Some(rules) = &self.rules {
@@ -360,6 +350,21 @@ impl<'t> Rows<'t> {
             self.mode.row += 1;
             progress.add(1);
         }
+    }
+
+    /// An AUTO_INCREMENT value as a column has it.
+    fn store_number(
+        &self,
+        column: usize,
+        number: u64,
+        state: &mut SessionState,
+        out: &mut Vec<u8>,
+    ) -> SqlResult<()> {
+        let zone = state.vars.time_zone.clone();
+        let mut cx = Cx { date: self.date, time_zone: &zone, warnings: &mut state.warnings };
+        let info = &self.new.columns[column];
+        let (value, from) = (Value::UInt(number), SqlType::bigint(true));
+        store(&info.ty, &info.name, &value, &from, self.mode, &mut cx, out).map(drop)
     }
 
     fn convert(
@@ -434,26 +439,27 @@ impl<'t> Rows<'t> {
                 self.duplicates += 1;
                 Ok(())
             }
-            Err(Error::DuplicateKey { index, value, .. }) => Err(self.duplicate(&index, &value).into()),
+            Err(Error::DuplicateKey { index, value, .. }) => {
+                Err(duplicate(self.definition, &index, &value).into())
+            }
             Err(e) => Err(e.into()),
         }
     }
+}
 
-    /// 1062, which says more where rows may have been numbered anew.
-    fn duplicate(&self, index: &str, value: &str) -> SqlError {
-        let e = error::duplicate_entry(value, index);
-        let numbered = self.new.auto_increment.is_some_and(|column| {
-            let key = self.new.table.index(index).map(|at| &self.new.table.indexes[at]);
-            key.and_then(|key| key.parts.first()).is_some_and(|part| part.column == column)
-        });
-        if !numbered {
-            return e;
-        }
-        let message = format!(
-            "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{value}' for key '{index}'"
-        );
-        SqlError { message: message.into(), ..e }
+/// 1062, which says more where rows may have been numbered anew.
+fn duplicate(definition: &Definition, index: &str, value: &str) -> SqlError {
+    let e = error::duplicate_entry(value, index);
+    let column = |part: &KeyPart| definition.key_column(&part.column);
+    let key = definition.key(index).map(|at| &definition.keys[at]);
+    let first = key.and_then(|key| key.parts.first()).and_then(column);
+    if !first.is_some_and(|column| definition.columns[column].auto_increment) {
+        return e;
     }
+    let message = format!(
+        "ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry '{value}' for key '{index}'"
+    );
+    SqlError { message: message.into(), ..e }
 }
 
 /// Where converted values are; `None` is NULL, or a value that is not converted.
@@ -481,6 +487,12 @@ struct Converting<'t, 's> {
     /// The warnings there were before the first row.
     before: Warnings,
     bytes: Vec<u8>,
+    /// Rows that get a number; one that is left, if any row has got one, and it as the column has it.
+    asking: Option<Asking>,
+    number: Option<u64>,
+    given: bool,
+    as_copy: bool,
+    stored: Vec<u8>,
 }
 
 impl ConvertRow<Failure> for Converting<'_, '_> {
@@ -489,12 +501,21 @@ impl ConvertRow<Failure> for Converting<'_, '_> {
         values: &[Field<'_>],
         with: &mut dyn FnMut(&[Field<'_>]) -> vaquita_engine::Result<()>,
     ) -> Result<(), Failure> {
-        let Converting { rows, state, bytes, .. } = self;
+        let Converting { rows, state, bytes, asking, number, given, as_copy, stored, .. } = self;
         state.poll()?;
         bytes.clear();
         let ranges = rows.convert(&rows.sources, values, bytes, state)?;
         let made;
         let mut fields = fields_of(&rows.sources, values, &ranges, bytes);
+        if let Some(asking) = asking.filter(|asking| asking.asks(&rows.new, fields[asking.column])) {
+            let name = &rows.new.columns[asking.column].name;
+            let before = *given && *as_copy;
+            let number = number.ok_or_else(|| exhausted(name, before, rows.mode.row))?;
+            stored.clear();
+            rows.store_number(asking.column, number, state, stored)?;
+            fields[asking.column] = Some(stored);
+            *given = true;
+        }
         if let Some(rules) = &rows.rules {
             let mut eval = EvalCx::new(rows.shared, state, None);
             made = complete_row(rules, &rows.new, &rows.new_columns, rows.mode, &mut eval, |column| {
@@ -509,7 +530,21 @@ impl ConvertRow<Failure> for Converting<'_, '_> {
 
     fn begin_again(&mut self) {
         self.rows.mode.row = 1;
+        self.given = false;
         self.state.warnings.clone_from(&self.before);
+    }
+
+    fn numbered(&self) -> Option<Numbered> {
+        self.asking.map(|asking| Numbered {
+            column: asking.column,
+            is_new: asking.is_new,
+            step: self.state.vars.auto_increment_increment,
+            offset: self.state.vars.auto_increment_offset,
+        })
+    }
+
+    fn number(&mut self, number: Option<u64>) {
+        self.number = number;
     }
 }
 

@@ -35,14 +35,16 @@ pub(super) fn apply(
         return Ok(Some(counts(0, 0, cx.state.warnings.count())));
     }
     let definition = change.definition;
-    let rebuilt = !change.ignore && change.least_lock.is_some();
+    let rebuilt = !change.ignore && change.lets_write;
     let (without, ignore) = (&change.dropped_keys, change.ignore);
-    let copied = match change.way {
-        Way::Copy(why) if rebuilt && !why.is_beside_others() => {
-            copy::rebuild_beside(cx, info, &definition, without, change.beside.min(Concurrency::Reads))?
-        }
-        _ if rebuilt => copy::rebuild_beside(cx, info, &definition, without, change.beside)?,
-        _ => copy::rebuild(cx, info, &definition, without, change.beside, ignore)?,
+    let as_copy = matches!(change.way, Way::Copy(_));
+    let beside = match change.way {
+        Way::Copy(why) if !why.is_beside_others() => change.beside.min(Concurrency::Reads),
+        _ => change.beside,
+    };
+    let copied = match rebuilt {
+        true => copy::rebuild_beside(cx, info, &definition, without, beside, as_copy)?,
+        false => copy::rebuild(cx, info, &definition, without, beside, ignore)?,
     };
     match copied {
         Copied::Stale => Ok(None),
