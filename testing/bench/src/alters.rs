@@ -21,7 +21,7 @@ struct Step {
     times: u32,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         name: "two indexes",
         before: "",
@@ -33,6 +33,13 @@ const STEPS: [Step; 10] = [
         name: "primary key",
         before: "create table n as select * from sbtest1",
         change: "alter table n add primary key (id)",
+        after: "drop table n",
+        times: 1,
+    },
+    Step {
+        name: "numbered key",
+        before: "create table n as select * from sbtest1",
+        change: "alter table n add nr bigint not null auto_increment primary key first",
         after: "drop table n",
         times: 1,
     },

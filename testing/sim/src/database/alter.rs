@@ -80,7 +80,10 @@ impl Work {
     fn rebuild(&mut self, session: &mut Session, name: &str, shape: Shape) -> Outcome {
         let with = format!("{}/#sql-vq{}", name.split('/').next().unwrap_or_default(), self.workers.len());
         let spec = shapes::spec(&with, shape, &mut self.rng);
-        let origins: Vec<Option<usize>> = (0..shapes::n_columns(shape)).map(Some).collect();
+        // Who is told nothing of the columns finds the copies of rows by what the scan notes.
+        let told = !self.rng.one_in(3);
+        let origins: Vec<Option<usize>> =
+            (0..shapes::n_columns(shape)).map(|column| told.then_some(column)).collect();
         let beside = if self.rng.one_in(4) { Concurrency::Reads } else { Concurrency::Writes };
         let core = session.core().clone();
         let others = Others { often: 1 + self.rng.below(6), core, work: self };
