@@ -422,7 +422,10 @@ impl<'p> Writer<'p> {
             return Ok(true);
         }
         let fields = self.row.fields(self.info);
-        let changes: Vec<(usize, Field<'_>)> = fields.iter().copied().enumerate().collect();
+        // The engine gives documents their numbers.
+        let number = table.doc_ids.as_ref().filter(|ids| ids.hidden).map(|ids| ids.column);
+        let changes: Vec<(usize, Field<'_>)> =
+            fields.iter().copied().enumerate().filter(|(column, _)| Some(*column) != number).collect();
         cx.state.status.handler_update += 1;
         let changed = engine
             .statement()
