@@ -606,6 +606,7 @@ impl Change {
         if self.way == Way::Rebuild
             && !self.definition.declares_doc_id()
             && !info.definition.declares_doc_id()
+            && !info.table.columns.iter().any(|column| column.hidden)
         {
             cx.state.warnings.warn(124, "InnoDB rebuilding table to add column FTS_DOC_ID");
         }

@@ -9,7 +9,7 @@
 //! | PRIMARY KEY goes and none comes; values of another type; NULL made a value where sql_mode is not strict | copy | all |
 //! | a foreign key comes, with `foreign_key_checks`, where rows are written anyway; a CHECK or a STORED generated column comes | copy | all |
 //! | a FULLTEXT key comes | in place; rebuild, if documents have no numbers yet; beside readers if FTS_DOC_ID is the user's own | 0 |
-//! | rows of a table are written anew that has FULLTEXT keys, or numbers of documents | copy, beside readers | all |
+//! | rows of a table are written anew that has FULLTEXT keys, or numbers of documents | copy, beside readers if FTS_DOC_ID is the user's own | all |
 //! | a temporary table; IGNORE with a unique index; `ALGORITHM=COPY`; `old_alter_table` | copy | all |
 //!
 //! A copy is written as a rebuild is, beside readers and writers, where [`lets_write`](super::copy::lets_write) says so;
@@ -64,8 +64,8 @@ impl Why {
     /// Whether others may write meanwhile, if [`lets_write`](super::copy::lets_write) does not forbid it.
     pub(super) fn is_beside_others(self) -> bool {
         match self {
-            Why::Type | Why::Nulls | Why::NoKey | Why::NoOther => true,
-            Why::Asked | Why::References | Why::Ignore | Why::Words => false,
+            Why::Type | Why::Nulls | Why::NoKey | Why::Words | Why::NoOther => true,
+            Why::Asked | Why::References | Why::Ignore => false,
         }
     }
 
@@ -221,10 +221,10 @@ impl Clauses {
         };
         // Words are gathered beside writers where rows that come meanwhile get their numbers of documents from the engine.
         let words = match way {
-            Way::Copy(_) => asked.has_words,
-            Way::Rebuild => asked.has_words && (!asked.builds_words || asked.declares_number),
-            _ => asked.builds_words && asked.declares_number,
+            Way::Copy(_) | Way::Rebuild => asked.has_words,
+            _ => asked.builds_words,
         };
+        let words = words && asked.declares_number;
         let (least, reason) = match words && least < Lock::Shared {
             true => (Lock::Shared, reason.or(Some("Fulltext index creation requires a lock"))),
             false => (least, reason),
