@@ -66,15 +66,27 @@ pub fn push_f64(v: f64, out: &mut Vec<u8>) {
         return;
     }
     let shortest = Scientific::of(format_args!("{v:e}"));
-    // Two shortest texts may be equally near, as for 0.5 + 2^-51: MySQL takes the even one, as rounding to a number of
+    // Two shortest texts may be equally near, as for 2^-14 * 30295177: MySQL takes the even one, as rounding to a number of
     // digits does, `{v:e}` the larger.
-    if shortest.len >= 15 {
+    if shortest.len >= 15 && may_be_midway(v, &shortest) {
         let even = Scientific::of(format_args!("{v:.*e}", shortest.len - 1));
         if even.digits != shortest.digits && even.value() == v.abs() {
             return even.push(v < 0.0, out);
         }
     }
     shortest.push(v < 0.0, out);
+}
+
+/// Whether a number may lie midway between two of as many digits as its shortest text has: then it has one digit more itself. A fraction
+/// has as many behind the point as its lowest bit is places below it.
+fn may_be_midway(v: f64, shortest: &Scientific) -> bool {
+    let (exponent, fraction) = (v.to_bits() >> 52 & 0x7FF, v.to_bits() & ((1 << 52) - 1));
+    let (bits, unit) = match exponent {
+        0 => (fraction, -1074),
+        _ => (fraction | 1 << 52, exponent as i32 - 1075),
+    };
+    let lowest = unit + bits.trailing_zeros() as i32;
+    lowest >= 0 || -lowest == shortest.len as i32 - shortest.exponent
 }
 
 /// Appends a FLOAT: six digits.

@@ -6,6 +6,37 @@ fn double(v: f64) -> String {
     String::from_utf8(out).unwrap()
 }
 
+/// Of two shortest texts that are equally near the even one is printed, whatever the number looks like.
+#[test]
+fn digits_are_those_of_rounding() {
+    assert_eq!(double(30_295_177.0 / 16_384.0), "1849.0708618164062");
+    let mut bits = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut midway = 0;
+    for n in 0..400_000 {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        let v = match n % 4 {
+            0 => f64::from_bits(bits),
+            1 => f64::from(f32::from_bits(bits as u32)),
+            2 => bits as f64 * 0.5f64.powi(n % 80),
+            _ => (bits >> (n % 60)) as f64 * 0.5f64.powi(n % 20),
+        };
+        if !v.is_finite() || v.fract() == 0.0 && v.abs() < 1e15 {
+            continue;
+        }
+        let shortest = Scientific::of(format_args!("{v:e}"));
+        let rounded = Scientific::of(format_args!("{v:.*e}", shortest.len - 1));
+        let is_other = rounded.digits != shortest.digits && rounded.value() == v.abs();
+        midway += u32::from(is_other && shortest.len >= 15);
+        let wanted = if is_other && shortest.len >= 15 { rounded } else { shortest };
+        let mut out = Vec::new();
+        wanted.push(v < 0.0, &mut out);
+        assert_eq!(double(v).as_bytes(), out, "{v:e}");
+    }
+    assert!(midway > 500, "{midway}");
+}
+
 #[test]
 fn integers_print() {
     for v in [0, 1, 9, 10, 99, 100, 12_345, u64::MAX] {
