@@ -160,7 +160,10 @@ pub fn search<I: Index>(
     text: &[u8],
 ) -> Result<Vec<Match>, SearchError<I::Error>> {
     let parts = match mode {
-        Mode::Boolean => query::parse_boolean(text).map_err(SearchError::Syntax)?,
+        Mode::Boolean => {
+            let charset = index.analyzer().collation().charset();
+            query::parse_boolean(text, charset).map_err(SearchError::Syntax)?
+        }
         Mode::Natural | Mode::Expanded => query::parse_natural(text),
     };
     let mut evaluation = Evaluation::new(index, mode, ranking, &parts);

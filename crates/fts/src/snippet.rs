@@ -22,7 +22,8 @@ impl Wanted {
     /// What a query in boolean mode finds texts by: its terms and the words of its phrases, as far as they are indexed, but not what
     /// it excludes. All words of what is no such query.
     pub fn of_query(analyzer: &Analyzer, text: &[u8]) -> Wanted {
-        let parts = query::parse_boolean(text).unwrap_or_else(|_| query::parse_natural(text));
+        let charset = analyzer.collation().charset();
+        let parts = query::parse_boolean(text, charset).unwrap_or_else(|_| query::parse_natural(text));
         let mut wanted = Wanted::default();
         wanted.add(analyzer, &parts);
         wanted

@@ -10,18 +10,20 @@
 //!
 //! `*` before a term means nothing. Messages name what the server's do, where it has room for the list of what may follow.
 
+use vaquita_format::charset::Charset;
+
 use super::lexer::{Lexer, Token};
 use super::{Part, Sign, SyntaxError};
 
 /// Groups within groups, beyond which a query is refused: each takes stack when it is read and when it is answered.
 const DEPTH_MAX: usize = 100;
 
-/// The parts of a query.
+/// The parts of a query in a character set.
 ///
 /// # Errors
 /// Bad syntax.
-pub fn parse(text: &[u8]) -> Result<Vec<Part>, SyntaxError> {
-    let mut lexer = Lexer::new(text, true);
+pub fn parse(text: &[u8], charset: Charset) -> Result<Vec<Part>, SyntaxError> {
+    let mut lexer = Lexer::with_signs(text, charset);
     let next = lexer.next();
     Parser { lexer, next, depth: 0 }.query()
 }
@@ -129,6 +131,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn parse(text: &[u8]) -> Result<Vec<Part>, SyntaxError> {
+        super::parse(text, Charset::UTF8MB4)
+    }
+
     /// A query in one way of writing: signs, groups in parentheses, stars, phrases.
     fn shown(parts: &[Part]) -> String {
         let one = |part: &Part| {
@@ -162,7 +168,13 @@ mod tests {
             ("a,b%c \"d e", "a,b c d e"),
             ("\"a b\"@3 +(c -\"d\") 5 5x", "\"a b\"@3 +(c -\"d\") 5 5x"),
             ("***a* ()", "a* ()"),
-            ("a-b", "a -b"),
+            // Between characters of words they divide.
+            ("+a-b", "+a b"),
+            ("a+b-c* a-(b)", "a b c* a -(b)"),
+            ("é-日 ü+_ 3-4 \"a\"@2-b", "é 日 ü _ 3 4 \"a\"@2 b"),
+            ("a- b a -b a'-b a-'b a.-b a,+b", "a -b a -b a' -b a -'b a. -b a, +b"),
+            ("a😀-b a、-b a-😀b a*-b a>b", "a😀 -b a、 -b a -😀b a* -b a >b"),
+            ("\"a-b\"", "\"a-b\""),
             ("a\0b", "a"),
             ("\"a\"@99999999999999999999", "\"a\"@18446744073709551615"),
         ] {

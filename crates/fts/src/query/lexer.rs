@@ -1,7 +1,12 @@
 //! Tokens of a query.
 //!
 //! Spaces, ends of lines, `%` and quotes without a partner divide terms and mean nothing; every other character that is no sign
-//! is part of a term: `it's,fine` is one. NUL ends the query.
+//! is part of a term: `it's,fine` is one. NUL ends the query. `+` and `-` between two characters of words are no signs, they divide: `foo-bar`
+//! is two terms, the second one without a sign (what is a character of words says MySQL 5.6.24, as in texts).
+
+use vaquita_format::charset::Charset;
+
+use crate::word_class::WordClass;
 
 /// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,48 +45,82 @@ impl Token<'_> {
 /// Reads tokens from the front of a text.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
-    rest: &'a [u8],
+    text: &'a [u8],
+    /// Byte that is read next.
+    at: usize,
     /// Whether signs are tokens: not in natural language.
     has_signs: bool,
+    /// Where `+` and `-` divide, in ascending order.
+    joints: Vec<usize>,
 }
 
 const SIGNS: &[u8] = b"+-<>~()*@";
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a [u8], has_signs: bool) -> Lexer<'a> {
-        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-        Lexer { rest: &text[..end], has_signs }
+    /// In boolean mode, of a text in a character set.
+    pub(super) fn with_signs(text: &'a [u8], charset: Charset) -> Lexer<'a> {
+        let text = until_nul(text);
+        Lexer { text, at: 0, has_signs: true, joints: joints(text, WordClass::of(charset)) }
+    }
+
+    /// In natural language.
+    pub(super) fn without_signs(text: &'a [u8]) -> Lexer<'a> {
+        Lexer { text: until_nul(text), at: 0, has_signs: false, joints: Vec::new() }
     }
 
     pub(super) fn next(&mut self) -> Token<'a> {
-        loop {
-            let Some((&first, after)) = self.rest.split_first() else { return Token::End };
+        while let Some(&first) = self.text.get(self.at) {
+            let start = self.at;
             if first == b'"'
-                && let Some(end) = after.iter().position(|&byte| byte == b'"')
+                && let Some(len) = self.text[start + 1..].iter().position(|&byte| byte == b'"')
             {
-                self.rest = &after[end + 1..];
-                return Token::Text(&after[..end]);
+                self.at += len + 2;
+                return Token::Text(&self.text[start + 1..][..len]);
             }
-            if self.divides(first) {
-                self.rest = after;
+            if self.divides(start) {
+                self.at += 1;
                 continue;
             }
-            if self.is_sign(first) {
-                self.rest = after;
+            if self.is_sign(start) {
+                self.at += 1;
                 return Token::Sign(first);
             }
-            let len = self.rest.iter().position(|&byte| self.divides(byte) || self.is_sign(byte));
-            let (term, rest) = self.rest.split_at(len.unwrap_or(self.rest.len()));
-            self.rest = rest;
+            let is_end = |at: &usize| self.divides(*at) || self.is_sign(*at);
+            self.at = (start..self.text.len()).find(is_end).unwrap_or(self.text.len());
+            let term = &self.text[start..self.at];
             return if term.iter().all(u8::is_ascii_digit) { Token::Number(term) } else { Token::Term(term) };
         }
+        Token::End
     }
 
-    fn divides(&self, byte: u8) -> bool {
-        matches!(byte, b' ' | b'\n' | b'%' | b'"')
+    fn divides(&self, at: usize) -> bool {
+        matches!(self.text[at], b' ' | b'\n' | b'%' | b'"') || self.joints.binary_search(&at).is_ok()
     }
 
-    fn is_sign(&self, byte: u8) -> bool {
-        self.has_signs && SIGNS.contains(&byte)
+    fn is_sign(&self, at: usize) -> bool {
+        self.has_signs && SIGNS.contains(&self.text[at])
     }
+}
+
+fn until_nul(text: &[u8]) -> &[u8] {
+    &text[..text.iter().position(|&byte| byte == 0).unwrap_or(text.len())]
+}
+
+/// Where a text has `+` or `-` between two characters of words.
+fn joints(text: &[u8], class: WordClass) -> Vec<usize> {
+    let (mut found, mut at, mut was_word) = (Vec::new(), 0, false);
+    while at < text.len() {
+        let (len, is_word) = class.first(&text[at..]);
+        let next = (at + len).min(text.len());
+        if was_word
+            && len == 1
+            && matches!(text[at], b'+' | b'-')
+            && next < text.len()
+            && class.first(&text[next..]).1
+        {
+            found.push(at);
+        }
+        (at, was_word) = (next, is_word);
+    }
+    found
 }

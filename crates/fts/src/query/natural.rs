@@ -5,7 +5,7 @@ use super::{Part, Sign};
 
 /// The parts of a text.
 pub fn parse(text: &[u8]) -> Vec<Part> {
-    let mut lexer = Lexer::new(text, false);
+    let mut lexer = Lexer::without_signs(text);
     let mut parts = Vec::new();
     loop {
         let sign = Sign::Optional;

@@ -39,7 +39,7 @@ pub(super) fn posting_seeds() -> Vec<Vec<u8>> {
 
 /// A query in both languages, and its words by every parser. Words are where they say they are.
 pub(super) fn query(data: &[u8]) {
-    let _ = parse_boolean(data);
+    let _ = parse_boolean(data, Charset::UTF8MB4);
     let _ = parse_natural(data);
     let Some((&set, text)) = data.split_first() else { return };
     let Some(collation) = Collation::of(u16::from(set)) else { return };
