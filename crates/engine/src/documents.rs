@@ -19,10 +19,11 @@
 
 use crate::error::{Error, Result};
 use crate::table::{DocIds, Table};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use vaquita_base::{IndexId, TableId, TrxId};
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
@@ -151,14 +152,79 @@ pub(crate) struct IndexWords {
 /// How long the documents of an index are.
 #[derive(Debug)]
 pub(crate) struct KnownLengths {
-    /// Whether those are known that were there before; held while they are gathered.
-    pub(crate) gathered: Mutex<bool>,
+    /// Whether those are known that were there before. It is held by nobody who reads rows.
+    gathering: Mutex<Gathering>,
+    /// Somebody has ended gathering.
+    ended: Condvar,
     pub(crate) of: RwLock<Lengths>,
+}
+
+/// How far lengths are gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gathering {
+    /// Nobody does it.
+    Wanted,
+    /// Somebody does it.
+    UnderWay,
+    /// They are known.
+    Done,
+}
+
+/// How long who waits for another that gathers does not ask whether its statement goes on.
+const GATHERING_WAIT: Duration = Duration::from_millis(10);
+
+/// The turn to gather lengths: of one at a time. Who fails leaves it to the next one.
+#[derive(Debug)]
+pub(crate) struct GatheringTurn<'k> {
+    known: &'k KnownLengths,
+    done: bool,
 }
 
 impl KnownLengths {
     pub(crate) fn new(columns: usize) -> KnownLengths {
-        KnownLengths { gathered: Mutex::new(false), of: RwLock::new(Lengths::gathering(columns)) }
+        KnownLengths {
+            gathering: Mutex::new(Gathering::Wanted),
+            ended: Condvar::new(),
+            of: RwLock::new(Lengths::gathering(columns)),
+        }
+    }
+
+    /// The turn to gather them; `None`: they are known. While another has it, `go_on` is asked again and again.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn turn(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Option<GatheringTurn<'_>>> {
+        loop {
+            let mut gathering = self.gathering.lock();
+            match *gathering {
+                Gathering::Done => return Ok(None),
+                Gathering::Wanted => {
+                    *gathering = Gathering::UnderWay;
+                    return Ok(Some(GatheringTurn { known: self, done: false }));
+                }
+                Gathering::UnderWay => {
+                    self.ended.wait_for(&mut gathering, GATHERING_WAIT);
+                }
+            }
+            drop(gathering);
+            if !go_on() {
+                return Err(Error::Interrupted);
+            }
+        }
+    }
+}
+
+impl GatheringTurn<'_> {
+    /// All of them are gathered.
+    pub(crate) fn done(mut self) {
+        self.done = true;
+    }
+}
+
+impl Drop for GatheringTurn<'_> {
+    fn drop(&mut self) {
+        *self.known.gathering.lock() = if self.done { Gathering::Done } else { Gathering::Wanted };
+        self.known.ended.notify_all();
     }
 }
 

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use vaquita_catalog::{TableInfo, error, ranking};
 use vaquita_engine::MdlMode;
-use vaquita_engine::fulltext::{BestFirst, FullTextReader, Match, Mode, NamedRanking, Ranking, SearchError};
+use vaquita_engine::core::Core;
+use vaquita_engine::fulltext::{
+    BestFirst, FullTextReader, Match, Mode, NamedRanking, Ranking, SearchError, Settled,
+};
 use vaquita_engine::table::FullTextIndex;
 use vaquita_expr::{EvalCx, FoundDocuments, FullText, InOrder};
 use vaquita_session::vars::{VarValue, id};
@@ -101,6 +104,23 @@ impl Searchable {
         ranking::ranking_of(&named, &columns)
     }
 
+    /// Asks the index; `go_on` says whether the statement does.
+    fn ask(
+        &self,
+        core: &Core,
+        ranking: &Ranking,
+        query: &[u8],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> SqlResult<(Vec<Match>, Option<Settled>)> {
+        let reader = error::of_engine(FullTextReader::open(core, &self.info.table, &self.index))?;
+        let reader = reader.asking(go_on);
+        let found = reader.search(self.mode, ranking, query).map_err(|e| match e {
+            SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),
+            SearchError::Index(e) => error::engine(&e),
+        })?;
+        Ok((found, reader.settled()))
+    }
+
     fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
         let ranking = self.ranking(cx)?;
         let Some(session) = &mut cx.engine else {
@@ -109,16 +129,20 @@ impl Searchable {
         let held = session.statement().hold_table(&self.info.table, MdlMode::SharedRead);
         error::of_engine(held)?;
         session.statement().begin_reading();
-        let reader = FullTextReader::open(session.core(), &self.info.table, &self.index);
-        let reader = error::of_engine(reader)?;
-        let mut found = reader.search(self.mode, &ranking, query).map_err(|e| match e {
-            SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),
-            SearchError::Index(e) => error::engine(&e),
-        })?;
+        let (mut ended, state) = (None, &mut *cx.state);
+        let asked = self.ask(session.core(), &ranking, query, &mut || match state.poll() {
+            Ok(()) => true,
+            Err(e) => {
+                ended = Some(e);
+                false
+            }
+        });
+        if let Some(ended) = ended {
+            return Err(ended);
+        }
+        let (mut found, settled) = asked?;
         // A rank of nothing is no match.
         found.retain(|found| found.rank != 0.0);
-        let settled = reader.settled();
-        drop(reader);
         Ok(Answer {
             all_seen: session.statement().sees_found(settled),
             query: query.to_vec(),

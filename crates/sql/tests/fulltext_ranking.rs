@@ -189,6 +189,42 @@ fn lengths_are_gathered_beside_writers() {
     check_all(&mut c, "after all changes");
 }
 
+/// Who is killed, or out of time, while the rows are read for the first search, does not read on; the next one finds what it should.
+#[test]
+fn the_first_search_is_ended() {
+    let (opened, mut c, _) = table();
+    run(
+        &mut c,
+        "insert into t select id + 1000, title, body from t; insert into t select id + 2000, title, body from t",
+    );
+    let search = "select count(*) from t where match (title, body) against ('apple')";
+    let id = c.id();
+    run(&mut c, "set vaquita_ft_ranking = 'bm25'");
+    for limit in [0, 20] {
+        run(&mut c, &format!("alter table t force; set max_execution_time = {limit}"));
+        let (db, asked) = (std::sync::Arc::downgrade(&opened.db), std::sync::Arc::new(AtomicU64::new(0)));
+        let seen = asked.clone();
+        c.set_yield_after(std::time::Duration::ZERO);
+        c.set_yield_hook(std::sync::Arc::new(move || {
+            // What comes first is told before rows are read.
+            if seen.fetch_add(1, Ordering::Relaxed) == 2 {
+                match limit {
+                    0 => drop(db.upgrade().expect("it is open").processes().kill(id, true)),
+                    // However long the machine takes, it is longer.
+                    _ => std::thread::sleep(std::time::Duration::from_millis(2 * limit)),
+                }
+            }
+        }));
+        let answer = run(&mut c, search);
+        let wanted = if limit == 0 { "1317 " } else { "3024 " };
+        assert!(answer.starts_with(wanted), "{limit}: {answer}");
+        assert!(asked.load(Ordering::Relaxed) <= 3, "it went on: {asked:?}");
+        c.set_yield_hook(std::sync::Arc::new(|| {}));
+        run(&mut c, "set max_execution_time = 0");
+        check(&mut c, [1.0, 1.0], "'the pear of memory'", &["pear", "memory"], "the next one");
+    }
+}
+
 #[test]
 fn an_index_says_its_ranks_and_the_session_others() {
     let (opened, mut c, _) = table();

@@ -49,6 +49,8 @@ pub struct FullTextReader<'c> {
     limit: u64,
     /// How long documents are, to BM25.
     lengths: OnceCell<Arc<KnownLengths>>,
+    /// Whether the statement goes on.
+    go_on: Option<RefCell<&'c mut dyn FnMut() -> bool>>,
 }
 
 /// What a search counts for an entry of a list that it reads, and for a document that it finds: what 5.6.24 counts, but for some
@@ -89,13 +91,24 @@ impl<'c> FullTextReader<'c> {
             settled,
             limit: core.live.search_limit.load(Ordering::Relaxed),
             lengths: OnceCell::new(),
+            go_on: None,
         })
+    }
+
+    /// The same, which asks `go_on` again and again, while nothing is latched, and ends in [`Error::Interrupted`] when it says no.
+    #[must_use]
+    pub fn asking(self, go_on: &'c mut dyn FnMut() -> bool) -> FullTextReader<'c> {
+        FullTextReader { go_on: Some(RefCell::new(go_on)), ..self }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.go_on.as_ref().is_none_or(|go_on| (go_on.borrow_mut())())
     }
 
     /// The documents that answer a query, in the order of their numbers.
     ///
     /// # Errors
-    /// Bad syntax; those of reading.
+    /// Bad syntax; [`Error::Interrupted`]; those of reading.
     pub fn search(
         &self,
         mode: Mode,
@@ -110,7 +123,8 @@ impl<'c> FullTextReader<'c> {
         match self.lengths.get() {
             Some(known) => Ok(known),
             None => {
-                let known = lengths::of_index(self.core, &self.table, &self.index)?;
+                let go_on = &mut || self.goes_on();
+                let known = lengths::of_index(self.core, &self.table, &self.index, go_on)?;
                 Ok(self.lengths.get_or_init(|| known))
             }
         }
@@ -142,6 +156,9 @@ impl<'c> FullTextReader<'c> {
         while let Some(row) = cursor.next(self.core, &mut reading.trx)? {
             if !row.column(0).is_some_and(&is_wanted) {
                 break;
+            }
+            if !self.goes_on() {
+                return Err(Error::Interrupted);
             }
             list.clear();
             row.read_column(1, &mut list)?;
@@ -238,6 +255,9 @@ impl Index for FullTextReader<'_> {
     }
 
     fn columns(&self, doc: DocId) -> Result<Option<Columns>> {
+        if !self.goes_on() {
+            return Err(Error::Interrupted);
+        }
         let mut found = None;
         let mut reading = self.reading.borrow_mut();
         let mut texts = self.texts.borrow_mut();
