@@ -501,11 +501,15 @@ impl TableDocuments {
         }
     }
 
-    /// Whether a document was among the first so many that went.
-    pub(crate) fn is_deleted(&self, doc: DocId, deletions: u64) -> bool {
+    /// Does something with what says whether a document was among the first so many that went.
+    pub(crate) fn among_deleted<R>(
+        &self,
+        deletions: u64,
+        work: impl FnOnce(&dyn Fn(DocId) -> bool) -> R,
+    ) -> R {
         let state = self.state.lock();
-        let deleted = state.loaded.as_ref().and_then(|loaded| loaded.deleted.get(&doc));
-        deleted.is_some_and(|turn| *turn <= deletions)
+        let deleted = state.loaded.as_ref().map(|loaded| &loaded.deleted);
+        work(&|doc| deleted.and_then(|deleted| deleted.get(&doc)).is_some_and(|turn| *turn <= deletions))
     }
 
     fn has_unwritten(&self) -> bool {

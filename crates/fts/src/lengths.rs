@@ -2,7 +2,7 @@
 //!
 //! Whoever keeps an index keeps these beside it, in memory: they are made of the texts again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
@@ -22,8 +22,10 @@ pub struct TextLength {
 #[derive(Debug, Clone, Default)]
 pub struct Lengths {
     columns: usize,
-    /// Where each document begins in `texts`, divided by `columns`.
-    places: HashMap<DocId, u32>,
+    /// Where each document begins in `texts`, divided by `columns`; by the number of its page.
+    pages: BTreeMap<u64, Page>,
+    /// How many documents there are.
+    documents: usize,
     texts: Vec<TextLength>,
     /// Places of documents that are gone.
     free: Vec<u32>,
@@ -31,6 +33,48 @@ pub struct Lengths {
     words: Vec<u64>,
     /// Those that went before they came: documents are still being gathered.
     gone: Option<HashSet<DocId>>,
+}
+
+/// Documents whose numbers follow each other.
+const PAGE_DOCUMENTS: u64 = 64;
+/// The place of no document.
+const NOWHERE: u32 = u32::MAX;
+
+/// Places of documents. Numbers mostly have no gaps, and are asked for in ascending order.
+#[derive(Debug, Clone)]
+struct Page {
+    places: [u32; PAGE_DOCUMENTS as usize],
+    documents: u32,
+}
+
+impl Page {
+    const EMPTY: Page = Page { places: [NOWHERE; PAGE_DOCUMENTS as usize], documents: 0 };
+
+    fn place(&self, doc: DocId) -> Option<usize> {
+        let place = self.places[(doc.0 % PAGE_DOCUMENTS) as usize];
+        (place != NOWHERE).then_some(place as usize)
+    }
+}
+
+/// A way through lengths for who asks for documents in ascending order, mostly.
+#[derive(Debug, Clone)]
+pub struct Near<'l> {
+    lengths: &'l Lengths,
+    /// The page that was asked for last, if it is there.
+    page: (u64, Option<&'l Page>),
+}
+
+impl<'l> Near<'l> {
+    /// The texts of a document, if it is there.
+    #[inline]
+    pub fn of(&mut self, doc: DocId) -> Option<&'l [TextLength]> {
+        let number = doc.0 / PAGE_DOCUMENTS;
+        if self.page.0 != number {
+            self.page = (number, self.lengths.pages.get(&number));
+        }
+        let place = self.page.1?.place(doc)?;
+        Some(self.lengths.texts_at(place))
+    }
 }
 
 impl Lengths {
@@ -51,7 +95,7 @@ impl Lengths {
     /// If it has another number of texts than the index has columns.
     pub fn put(&mut self, doc: DocId, texts: &[TextLength]) {
         assert_eq!(texts.len(), self.columns, "a text for each column");
-        if self.places.contains_key(&doc) || self.gone.as_ref().is_some_and(|gone| gone.contains(&doc)) {
+        if self.place(doc).is_some() || self.gone.as_ref().is_some_and(|gone| gone.contains(&doc)) {
             return;
         }
         for (all, text) in self.words.iter_mut().zip(texts) {
@@ -64,10 +108,22 @@ impl Lengths {
             }
             None => {
                 self.texts.extend_from_slice(texts);
-                self.places.len() as u32
+                // None is free: each has its own.
+                self.documents as u32
             }
         };
-        self.places.insert(doc, place);
+        let page = self.pages.entry(doc.0 / PAGE_DOCUMENTS).or_insert(Page::EMPTY);
+        page.places[(doc.0 % PAGE_DOCUMENTS) as usize] = place;
+        page.documents += 1;
+        self.documents += 1;
+    }
+
+    fn place(&self, doc: DocId) -> Option<usize> {
+        self.pages.get(&(doc.0 / PAGE_DOCUMENTS))?.place(doc)
+    }
+
+    fn texts_at(&self, place: usize) -> &[TextLength] {
+        &self.texts[place * self.columns..][..self.columns]
     }
 
     /// A document went.
@@ -75,23 +131,35 @@ impl Lengths {
         if let Some(gone) = &mut self.gone {
             gone.insert(doc);
         }
-        let Some(place) = self.places.remove(&doc) else { return };
-        let texts = &self.texts[place as usize * self.columns..][..self.columns];
+        let number = doc.0 / PAGE_DOCUMENTS;
+        let Some(page) = self.pages.get_mut(&number) else { return };
+        let Some(place) = page.place(doc) else { return };
+        page.places[(doc.0 % PAGE_DOCUMENTS) as usize] = NOWHERE;
+        page.documents -= 1;
+        if page.documents == 0 {
+            self.pages.remove(&number);
+        }
+        self.documents -= 1;
+        let texts = &self.texts[place * self.columns..][..self.columns];
         for (all, text) in self.words.iter_mut().zip(texts) {
             *all -= u64::from(text.words);
         }
-        self.free.push(place);
+        self.free.push(place as u32);
     }
 
     /// The texts of a document, if it is there.
     pub fn of(&self, doc: DocId) -> Option<&[TextLength]> {
-        let place = *self.places.get(&doc)? as usize;
-        Some(&self.texts[place * self.columns..][..self.columns])
+        self.near().of(doc)
+    }
+
+    /// A way through them.
+    pub fn near(&self) -> Near<'_> {
+        Near { lengths: self, page: (u64::MAX, None) }
     }
 
     /// Of all documents together.
     pub fn totals(&self) -> Totals {
-        Totals { documents: self.places.len() as u64, words: self.words.clone() }
+        Totals { documents: self.documents as u64, words: self.words.clone() }
     }
 }
 
@@ -154,6 +222,7 @@ pub(crate) fn weigh(texts: &[TextLength], weights: &[f64], places: &[u8], room: 
 mod tests {
     use super::*;
     use crate::ilist::Places;
+    use proptest::prelude::*;
     use vaquita_format::collation::Collation;
 
     fn texts(of: &[(u32, u32)]) -> Vec<TextLength> {
@@ -179,6 +248,38 @@ mod tests {
         // The first text ends at 5, the last one begins at 6 and ends at 15.
         assert_eq!(weigh(&[0, 5, 6, 15]), 9.0);
         assert_eq!(weigh(&[16]), 0.0);
+    }
+
+    proptest! {
+        /// Whatever comes and goes, on few pages and on many.
+        #[test]
+        fn what_is_there_is_found(
+            changes in proptest::collection::vec((any::<bool>(), prop_oneof![0u64..200, 0u64..u64::MAX]), 0..200),
+        ) {
+            let (mut lengths, mut wanted) = (Lengths::gathering(1), BTreeMap::new());
+            lengths.gathered();
+            for (n, (comes, doc)) in changes.iter().enumerate() {
+                let text = TextLength { bytes: n as u32, words: n as u32 % 7 };
+                match comes {
+                    true => {
+                        lengths.put(DocId(*doc), &[text]);
+                        wanted.entry(*doc).or_insert(text);
+                    }
+                    false => {
+                        lengths.remove(DocId(*doc));
+                        wanted.remove(doc);
+                    }
+                }
+            }
+            let mut near = lengths.near();
+            let asked = wanted.keys().copied().chain(changes.iter().map(|(_, doc)| *doc));
+            for doc in asked {
+                prop_assert_eq!(near.of(DocId(doc)), wanted.get(&doc).map(std::slice::from_ref));
+                prop_assert_eq!(lengths.of(DocId(doc)), wanted.get(&doc).map(std::slice::from_ref));
+            }
+            let words = wanted.values().map(|text| u64::from(text.words)).sum();
+            prop_assert_eq!(lengths.totals(), Totals { documents: wanted.len() as u64, words: vec![words] });
+        }
     }
 
     #[test]

@@ -52,6 +52,11 @@ pub trait Index {
         false
     }
 
+    /// Takes away those that [`Index::is_deleted`] says.
+    fn retain_live(&self, times: &mut Vec<(DocId, f64)>) {
+        times.retain(|&(doc, _)| !self.is_deleted(doc));
+    }
+
     /// Gives `each` the documents that have a word, and where; each once. Deleted ones, too.
     ///
     /// # Errors
@@ -87,13 +92,21 @@ pub trait Index {
     /// Of the table.
     fn columns(&self, doc: DocId) -> Result<Option<Columns>, Self::Error>;
 
-    /// Appends the lengths of a document's texts to `out`; BM25 asks. Nothing is appended if whoever asks does not see it.
+    /// Gives `each` the lengths of the texts of documents, by their places in `documents` and in any order; BM25 asks. Nothing is given
+    /// of a document that whoever asks does not see.
     ///
     /// # Errors
     /// Of the table.
-    fn lengths(&self, doc: DocId, out: &mut Vec<TextLength>) -> Result<(), Self::Error> {
-        if let Some(columns) = self.columns(doc)? {
-            out.extend(lengths::measure(self.analyzer(), columns.iter().map(Option::as_deref)));
+    fn lengths(
+        &self,
+        documents: &[DocId],
+        each: &mut dyn FnMut(usize, &[TextLength]),
+    ) -> Result<(), Self::Error> {
+        for (at, doc) in documents.iter().enumerate() {
+            if let Some(columns) = self.columns(*doc)? {
+                let columns = columns.iter().map(Option::as_deref);
+                each(at, &lengths::measure(self.analyzer(), columns));
+            }
         }
         Ok(())
     }

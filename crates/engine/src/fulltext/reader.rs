@@ -194,7 +194,11 @@ impl Index for FullTextReader<'_> {
     }
 
     fn is_deleted(&self, doc: DocId) -> bool {
-        self.of.is_deleted(doc, self.deletions)
+        self.of.among_deleted(self.deletions, |is_deleted| is_deleted(doc))
+    }
+
+    fn retain_live(&self, times: &mut Vec<(DocId, f64)>) {
+        self.of.among_deleted(self.deletions, |is_deleted| times.retain(|(doc, _)| !is_deleted(*doc)));
     }
 
     fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<()> {
@@ -238,14 +242,23 @@ impl Index for FullTextReader<'_> {
         }
     }
 
-    fn lengths(&self, doc: DocId, out: &mut Vec<TextLength>) -> Result<()> {
-        if let Some(texts) = self.known_lengths()?.of.read().of(doc) {
-            out.extend_from_slice(texts);
-            return Ok(());
+    fn lengths(&self, documents: &[DocId], each: &mut dyn FnMut(usize, &[TextLength])) -> Result<()> {
+        let mut gone = Vec::new();
+        {
+            let known = self.known_lengths()?.of.read();
+            let mut near = known.near();
+            for (at, doc) in documents.iter().enumerate() {
+                match near.of(*doc) {
+                    Some(texts) => each(at, texts),
+                    None => gone.push(at),
+                }
+            }
         }
-        // It went since the search began, and its texts are still to be seen.
-        if let Some(columns) = self.columns(doc)? {
-            out.extend(measure(&self.seen.analyzer, columns.iter().map(Option::as_deref)));
+        // They went since the search began, and their texts are still to be seen.
+        for at in gone {
+            if let Some(columns) = self.columns(documents[at])? {
+                each(at, &measure(&self.seen.analyzer, columns.iter().map(Option::as_deref)));
+            }
         }
         Ok(())
     }

@@ -15,9 +15,10 @@
 use super::found::{Found, Hit};
 use super::phrase_test::PhraseTest;
 use super::places::WordPlaces;
-use super::words::AskedWords;
+use super::words::{AskedWords, CHUNK};
 use super::{Index, Match, Mode, phrase};
 use crate::DocId;
+use crate::bm25::Weights;
 use crate::query::{Part, Sign};
 use crate::rank;
 use crate::ranking::Ranking;
@@ -225,16 +226,25 @@ impl<'a, I: Index> Evaluation<'a, I> {
         let totals = self.index.totals()?;
         let length_mean = weights.length(totals.words) / totals.documents.max(1) as f64;
         let scorers = self.words.scorers(*settings, totals.documents, length_mean);
-        let mut texts = Vec::new();
-        let rank = |(doc, hit): (DocId, &Hit)| {
-            texts.clear();
-            self.index.lengths(doc, &mut texts)?;
-            let length = weights.length(texts.iter().map(|text| text.words.into()));
+        let documents: Vec<DocId> = found.documents().collect();
+        let lengths = self.lengths(weights, &documents)?;
+        let rank = |((doc, hit), length): ((DocId, &Hit), f64)| {
             let mut rank = f64::from(hit.adjustment);
             hit.words.each(|word| rank += scorers[word].score(times.of(word, doc), length));
-            Ok(Match { doc, rank: rank as f32 })
+            Match { doc, rank: rank as f32 }
         };
-        found.iter().map(rank).collect()
+        Ok(found.iter().zip(lengths).map(rank).collect())
+    }
+
+    /// How long documents are, their texts weighed: 0 of those that are not seen.
+    fn lengths(&self, weights: &Weights, documents: &[DocId]) -> Result<Vec<f64>, I::Error> {
+        let mut lengths = vec![0.0; documents.len()];
+        for (documents, lengths) in documents.chunks(CHUNK).zip(lengths.chunks_mut(CHUNK)) {
+            self.index.lengths(documents, &mut |at, texts| {
+                lengths[at] = weights.length(texts.iter().map(|text| text.words.into()));
+            })?;
+        }
+        Ok(lengths)
     }
 }
 

@@ -70,7 +70,7 @@ impl<'a> AskedWords<'a> {
             weigh(index, self.weights.map_or(&[], Weights::columns), places, &mut times)?;
         }
         if index.has_deleted() {
-            times.retain(|&(doc, _)| !index.is_deleted(doc));
+            index.retain_live(&mut times);
         }
         let entries = times.len();
         if !times.is_sorted_by(|a, b| a.0 < b.0) {
@@ -138,18 +138,25 @@ fn together(same: &[(DocId, f64)]) -> (DocId, f64) {
     (same[0].0, same.iter().map(|(_, times)| times).sum())
 }
 
-/// Says how often each document has a word by what the texts weigh in which it is. `times` has the documents in the order of `places`.
+/// Documents whose lengths are asked for together.
+pub(super) const CHUNK: usize = 1024;
+
+/// Says how often each document has a word by what the texts weigh in which it is: 0 if nobody sees it. `times` has the documents in the
+/// order of `places`.
 fn weigh<I: Index>(
     index: &I,
     weights: &[f64],
     places: &WordPlaces,
     times: &mut [(DocId, f64)],
 ) -> Result<(), I::Error> {
-    let (mut texts, mut room) = (Vec::new(), Vec::new());
-    for ((doc, times), places) in times.iter_mut().zip(places.encoded()) {
-        texts.clear();
-        index.lengths(*doc, &mut texts)?;
-        *times = lengths::weigh(&texts, weights, places, &mut room);
+    let mut room = Vec::new();
+    let places: Vec<&[u8]> = places.encoded().collect();
+    for (times, places) in times.chunks_mut(CHUNK).zip(places.chunks(CHUNK)) {
+        let documents: Vec<DocId> = times.iter().map(|(doc, _)| *doc).collect();
+        times.iter_mut().for_each(|(_, times)| *times = 0.0);
+        index.lengths(&documents, &mut |at, texts| {
+            times[at].1 = lengths::weigh(texts, weights, places[at], &mut room);
+        })?;
     }
     Ok(())
 }
