@@ -104,8 +104,40 @@ pub(crate) fn analyzer(
 ) -> std::result::Result<Analyzer, String> {
     let split = split_of(index, collation)?;
     let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone()).with_split(split);
+    with_parser(core, index, analyzer)
+}
+
+/// What makes words of texts of a collation as an index does with its own, stopwords included; the caller has a metadata lock on the table.
+///
+/// # Errors
+/// [`Error::TableUnusable`]: its parser is not there; those of reading stopwords.
+pub fn words_of(
+    core: &Core,
+    table: &Arc<Table>,
+    index: &FullTextIndex,
+    collation: Collation,
+) -> Result<Analyzer> {
+    let stopwords = core.documents.with(table, |loaded| loaded.stopwords.clone())?;
+    let analyzer = Analyzer::innodb(collation).with_sizes(core.options.word_sizes.clone());
+    let analyzer = with_parser(core, index, analyzer).map_err(|e| Error::TableUnusable {
+        table: table.name.clone(),
+        detail: format!("FULLTEXT index {}: {e}", index.name),
+        damaged: false,
+    })?;
+    Ok(match stopwords {
+        Some(known) => analyzer.with_stopwords(&known.list),
+        None => analyzer,
+    })
+}
+
+/// The same with the parser of an index, if it names one.
+fn with_parser(
+    core: &Core,
+    index: &FullTextIndex,
+    analyzer: Analyzer,
+) -> std::result::Result<Analyzer, String> {
     let Some(name) = index.parser.as_deref() else { return Ok(analyzer) };
-    let parser = core.options.parsers.make(name, collation.charset());
+    let parser = core.options.parsers.make(name, analyzer.collation().charset());
     let parser = parser.ok_or_else(|| format!("there is no parser {name}"))?;
     Ok(analyzer.with_parser(parser))
 }

@@ -6,9 +6,10 @@ use vaquita_catalog::{TableInfo, error, ranking};
 use vaquita_engine::MdlMode;
 use vaquita_engine::core::Core;
 use vaquita_engine::fulltext::{
-    BestFirst, FullTextReader, Match, Mode, NamedRanking, Ranking, SearchError, Settled,
+    self, Analyzer, BestFirst, FullTextReader, Match, Mode, NamedRanking, Ranking, SearchError, Settled,
 };
 use vaquita_engine::table::FullTextIndex;
+use vaquita_engine::text::collation::Collation;
 use vaquita_expr::{EvalCx, FoundDocuments, FullText, InOrder};
 use vaquita_session::vars::{VarValue, id};
 use vaquita_types::{SqlError, SqlResult};
@@ -168,5 +169,24 @@ impl FullText for Searchable {
         let answer = self.answer(cx, query)?;
         let (count, above, all_seen) = (answer.matches.len(), answer.above, answer.all_seen);
         Ok(FoundDocuments { documents: answer, count, above, all_seen })
+    }
+
+    fn analyzer(&self, cx: &mut EvalCx<'_>, collation: Collation) -> SqlResult<Arc<Analyzer>> {
+        let place = std::ptr::from_ref(self).addr();
+        let kept: Option<Arc<Arc<Analyzer>>> = cx.state.subqueries.get(place);
+        if let Some(kept) = kept.filter(|kept| kept.collation().id() == collation.id()) {
+            return Ok(Arc::clone(&kept));
+        }
+        let Some(session) = &mut cx.engine else {
+            return Err(SqlError::new(1105, "words of a full-text index without a session"));
+        };
+        let held = session.statement().hold_table(&self.info.table, MdlMode::SharedRead);
+        error::of_engine(held)?;
+        let made = fulltext::words_of(session.core(), &self.info.table, &self.index, collation);
+        let made = Arc::new(error::of_engine(made)?);
+        if cx.state.subqueries.are_kept() {
+            cx.state.subqueries.put(place, Arc::new(made.clone()));
+        }
+        Ok(made)
     }
 }

@@ -239,6 +239,8 @@ pub(super) enum Data {
     Function(Arc<FunctionRef>),
     /// A full-text search.
     FullText(Arc<dyn super::query::FullText>),
+    /// A full-text index whose words a text falls into.
+    Words(Arc<dyn super::query::FullText>),
     /// What JSON_VALUE gives.
     JsonValue(Box<JsonValue>),
     /// A regular expression that is constant; `None`: it is none (NULL).

@@ -5,6 +5,8 @@ use super::properties::{Constness, TableSet};
 use super::row::Row;
 use std::fmt::Debug;
 use std::sync::Arc;
+use vaquita_engine::fulltext::Analyzer;
+use vaquita_engine::text::collation::Collation;
 use vaquita_types::compare::CompareAs;
 use vaquita_types::{SqlResult, SqlType, Value};
 
@@ -68,6 +70,12 @@ pub trait FullText: Debug + Send + Sync {
     /// # Errors
     /// As [`FullText::rank`].
     fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments>;
+
+    /// What makes words of texts of a collation as the index makes them of its own.
+    ///
+    /// # Errors
+    /// The index has a parser that is not there; those of reading.
+    fn analyzer(&self, cx: &mut EvalCx<'_>, collation: Collation) -> SqlResult<Arc<Analyzer>>;
 }
 
 /// Documents in the order of their ranks.

@@ -2,8 +2,9 @@
 
 use super::aggregate::Aggregate;
 use super::node::Expr;
-use super::query::CompiledSubquery;
+use super::query::{CompiledSubquery, FullText};
 use super::window::Windows;
+use std::sync::Arc;
 use vaquita_parser::ast;
 use vaquita_session::{EvalCx, SessionState, Shared};
 use vaquita_types::{SqlError, SqlResult, SqlType};
@@ -97,6 +98,12 @@ pub trait Scope {
     fn full_text(&self, matching: &ast::Match<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
         let _ = (matching, cx);
         Err(SqlError::unsupported("MATCH .. AGAINST in this place"))
+    }
+
+    /// The FULLTEXT index that makes words of a text: the first one that it is a column of.
+    fn words_of(&self, text: &Expr) -> Option<Arc<dyn FullText>> {
+        let _ = text;
+        None
     }
 }
 

@@ -4,13 +4,14 @@
 //! index (lower case by the collation; accents stay), [`Analyzer::key`] what makes two spellings one word (equal by the
 //! collation: `éclair` and `eclair` in `utf8_general_ci`).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use vaquita_format::collation::Collation;
 
-use crate::parser::{Parser, Words};
+use crate::parser::{Parser, RawWord, Words};
 use crate::partition::Split;
 use crate::stopwords::{Stopwords, WordList};
 
@@ -30,6 +31,8 @@ pub struct Word {
     pub is_indexed: bool,
     /// Whether it is too short or too long.
     pub has_wrong_size: bool,
+    /// The byte of the text behind it, if the parser gives it as it stands there.
+    pub end: Option<usize>,
 }
 
 /// Words of a document that are stopwords in one spelling and not in another: whether the first one decided for the index, by key.
@@ -102,7 +105,8 @@ impl Analyzer {
             let folded = self.folded(&raw.text);
             let has_wrong_size = self.has_wrong_size(&folded);
             let is_indexed = !has_wrong_size && !self.is_stopword(&folded);
-            each(Word { offset: raw.offset, text: folded, is_indexed, has_wrong_size });
+            let end = end_of(text, &raw);
+            each(Word { offset: raw.offset, text: folded, is_indexed, has_wrong_size, end });
         });
     }
 
@@ -246,6 +250,13 @@ impl Analyzer {
         let start = charset.substring(word, 0, charset.char_count(prefix));
         self.collation.equal(start, prefix)
     }
+}
+
+/// Where a word of a text ends that the parser has left as it is.
+fn end_of(text: &[u8], raw: &RawWord<'_>) -> Option<usize> {
+    let Cow::Borrowed(word) = raw.text else { return None };
+    let end = raw.offset + word.len();
+    (text.get(raw.offset..end) == Some(word)).then_some(end)
 }
 
 /// Gives `each` the texts of a document's columns, and how many bytes are before them.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::analyzer::Analyzer;
+use crate::analyzer::{Analyzer, Word};
 use crate::query::{self, Part, Sign};
 
 /// What is looked for in a text.
@@ -11,19 +11,22 @@ pub struct Wanted {
     /// Keys of words.
     words: HashSet<Box<[u8]>>,
     prefixes: Vec<Vec<u8>>,
+    /// Terms and phrases that a parser cuts into pieces, by the keys of the pieces.
+    terms: Vec<Vec<Box<[u8]>>>,
 }
 
 impl Wanted {
     /// These words.
     pub fn of_words<'w>(analyzer: &Analyzer, words: impl IntoIterator<Item = &'w [u8]>) -> Wanted {
-        Wanted { words: words.into_iter().map(|word| analyzer.key(word)).collect(), prefixes: Vec::new() }
+        let words = words.into_iter().map(|word| analyzer.key(word)).collect();
+        Wanted { words, ..Wanted::default() }
     }
 
     /// What a query in boolean mode finds texts by: its terms and the words of its phrases, as far as they are indexed, but not what
     /// it excludes. All words of what is no such query.
     pub fn of_query(analyzer: &Analyzer, text: &[u8]) -> Wanted {
-        let charset = analyzer.collation().charset();
-        let parts = query::parse_boolean(text, charset).unwrap_or_else(|_| query::parse_natural(text));
+        let parts = query::parse_boolean(text, analyzer.collation().charset())
+            .unwrap_or_else(|_| query::parse_natural(text));
         let mut wanted = Wanted::default();
         wanted.add(analyzer, &parts);
         wanted
@@ -41,11 +44,27 @@ impl Wanted {
             };
             let mut words = Vec::new();
             analyzer.words(text, |word| words.push(word));
+            if analyzer.parser().cuts_terms() {
+                self.add_pieces(analyzer, &words, is_prefix.then_some(text));
+                continue;
+            }
             let prefix = if is_prefix { words.pop() } else { None };
             self.prefixes.extend(prefix.map(|word| word.text));
             let indexed = words.iter().filter(|word| word.is_indexed);
             self.words.extend(indexed.map(|word| analyzer.key(&word.text)));
         }
+    }
+
+    /// A term that is cut. Between two pieces that do not overlap the text may be anything: each of the two is a term. One that is too
+    /// short to be cut, with a star behind it, is what pieces begin with.
+    fn add_pieces(&mut self, analyzer: &Analyzer, pieces: &[Word], prefix: Option<&Vec<u8>>) {
+        if pieces.is_empty() {
+            self.prefixes.extend(prefix.map(|text| analyzer.folded(text)));
+            return;
+        }
+        let terms = pieces.chunk_by(overlap).filter(|term| term.iter().any(|piece| piece.is_indexed));
+        let keys = |term: &[Word]| term.iter().map(|piece| analyzer.key(&piece.text)).collect();
+        self.terms.extend(terms.map(keys));
     }
 
     /// What of it a word is: the word, or what it begins with.
@@ -57,6 +76,32 @@ impl Wanted {
         let prefix = self.prefixes.iter().find(|prefix| analyzer.has_prefix(word, prefix));
         prefix.map(|prefix| analyzer.key(prefix))
     }
+
+    /// Says which pieces of a text are hits: those of a term where all of it stands, or, if it does so nowhere, wherever they are, as
+    /// natural language finds them.
+    fn hit_terms(&self, analyzer: &Analyzer, text: &[Word], places: &mut [Place]) {
+        let keys: Vec<Box<[u8]>> = text.iter().map(|piece| analyzer.key(&piece.text)).collect();
+        for term in &self.terms {
+            let is_whole = |at: &usize| {
+                keys[*at..].starts_with(term)
+                    && text[*at..*at + term.len()].windows(2).all(|two| overlap(&two[0], &two[1]))
+            };
+            let starts: Vec<usize> = (0..keys.len()).filter(is_whole).collect();
+            let whole = starts.iter().flat_map(|at| *at..*at + term.len());
+            let (hits, key): (Vec<usize>, _) = match starts.is_empty() {
+                false => (whole.collect(), Some(term.concat().into_boxed_slice())),
+                true => ((0..keys.len()).filter(|at| term.contains(&keys[*at])).collect(), None),
+            };
+            for at in hits {
+                places[at].hit.get_or_insert_with(|| key.clone().unwrap_or_else(|| keys[at].clone()));
+            }
+        }
+    }
+}
+
+/// Whether two words that follow each other in a text have a character in common, or nothing between them.
+fn overlap(word: &Word, next: &Word) -> bool {
+    word.end.is_some_and(|end| next.offset <= end)
 }
 
 /// What a snippet looks like.
@@ -89,13 +134,18 @@ struct Place {
 /// The piece of `text` with the most different words of those wanted, the first one of those that have as many; hits marked. The
 /// text is not escaped for any other use.
 pub fn snippet(analyzer: &Analyzer, text: &[u8], wanted: &Wanted, style: &Style<'_>) -> Vec<u8> {
-    // Words with their places, and which wanted word each is. The end of a word is its start and its bytes in the text: parsers
-    // may change what a word reads, so the end is where the next character that is no word begins, at most.
     let mut words = Vec::new();
-    analyzer.words(text, |word| {
-        let end = word_end(analyzer, text, word.offset);
-        words.push(Place { offset: word.offset, end, hit: wanted.hit(analyzer, &word.text) });
-    });
+    analyzer.words(text, |word| words.push(word));
+    let mut places: Vec<Place> = words
+        .iter()
+        .map(|word| Place {
+            offset: word.offset,
+            end: word.end.unwrap_or_else(|| run_end(analyzer, text, word.offset)),
+            hit: wanted.hit(analyzer, &word.text),
+        })
+        .collect();
+    wanted.hit_terms(analyzer, &words, &mut places);
+    let words = places;
     let (from, to) = best_window(&words, style.words_max.max(1));
     let Some(window) = words.get(from..to).filter(|window| !window.is_empty()) else { return Vec::new() };
 
@@ -105,16 +155,18 @@ pub fn snippet(analyzer: &Analyzer, text: &[u8], wanted: &Wanted, style: &Style<
         out.extend_from_slice(style.gap);
     }
     let mut done = start;
-    for Place { offset, end, hit } in window {
-        // Words of some parsers overlap.
-        if hit.is_none() || *offset < done {
-            continue;
+    let mut hits = window.iter().filter(|place| place.hit.is_some()).peekable();
+    while let Some(Place { offset, end, .. }) = hits.next() {
+        // Pieces of words overlap: they are marked together.
+        let mut end = *end;
+        while let Some(next) = hits.next_if(|next| next.offset < end) {
+            end = end.max(next.end);
         }
         out.extend_from_slice(&text[done..*offset]);
         out.extend_from_slice(style.open);
-        out.extend_from_slice(&text[*offset..*end]);
+        out.extend_from_slice(&text[*offset..end]);
         out.extend_from_slice(style.close);
-        done = *end;
+        done = end;
     }
     let end = if to == words.len() { text.len() } else { window[window.len() - 1].end };
     out.extend_from_slice(&text[done..end.max(done)]);
@@ -124,8 +176,8 @@ pub fn snippet(analyzer: &Analyzer, text: &[u8], wanted: &Wanted, style: &Style<
     out
 }
 
-/// Where the run of word characters ends that starts at `offset`.
-fn word_end(analyzer: &Analyzer, text: &[u8], offset: usize) -> usize {
+/// Where the run of word characters ends that starts at `offset`: the end of a word that a parser has changed, at most.
+fn run_end(analyzer: &Analyzer, text: &[u8], offset: usize) -> usize {
     let class = crate::word_class::WordClass::of(analyzer.collation().charset());
     let mut at = offset;
     while at < text.len() {
@@ -170,7 +222,7 @@ fn best_window(words: &[Place], len: usize) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::Ngrams;
+    use crate::parser::{Language, Ngrams, Segments, Stems, Words};
     use proptest::prelude::*;
     use vaquita_format::charset::Charset;
     use vaquita_format::collation::Collation;
@@ -229,6 +281,51 @@ mod tests {
         let wanted = Wanted::of_words(&analyzer, ["天気".as_bytes()]);
         let found = snippet(&analyzer, text.as_bytes(), &wanted, &style);
         assert_eq!(String::from_utf8(found).expect("UTF-8"), "東京都の[天気]");
+    }
+
+    #[test]
+    fn hits_of_pieces() {
+        let text = "学习开发数据库应用程序, 数据库管理 MySQL数据 db";
+        let style = Style { open: b"[", close: b"]", gap: b"..", words_max: 99 };
+        for (size, query, shown) in [
+            (2, "数据", "学习开发[数据]库应用程序, [数据]库管理 MySQL[数据] db"),
+            // Whole, as far as it is there whole.
+            (2, "数据库", "学习开发[数据库]应用程序, [数据库]管理 MySQL数据 db"),
+            (2, "\"数据库管理\"", "学习开发数据库应用程序, [数据库管理] MySQL数据 db"),
+            (2, "+库管 -数据", "学习开发数据库应用程序, 数据[库管]理 MySQL数据 db"),
+            (2, "数据表", "学习开发[数据]库应用程序, [数据]库管理 MySQL[数据] db"),
+            (2, "\"mysql数据 db\"", "学习开发数据库应用程序, 数据库管理 [MySQL数据] [db]"),
+            (2, "数*", "学习开发[数据]库应用程序, [数据]库管理 MySQL[数据] db"),
+            (2, "数", "学习开发数据库应用程序, 数据库管理 MySQL数据 db"),
+            (3, "数据库", "学习开发[数据库]应用程序, [数据库]管理 MySQL数据 db"),
+            (3, "数据*", "学习开发[数据库]应用程序, [数据库]管理 MySQL数据 db"),
+            (1, "用 管", "学习开发数据库应[用]程序, 数据库[管]理 MySQL数据 db"),
+        ] {
+            let analyzer = analyzer().with_parser(Box::new(Ngrams::new(Charset::UTF8MB4, size)));
+            let wanted = Wanted::of_query(&analyzer, query.as_bytes());
+            let found = snippet(&analyzer, text.as_bytes(), &wanted, &style);
+            assert_eq!(String::from_utf8(found).expect("UTF-8"), shown, "{query} by {size}");
+        }
+        let analyzer = analyzer().with_parser(Box::new(Ngrams::new(Charset::UTF8MB4, 2)));
+        let wanted = Wanted::of_query(&analyzer, "管理".as_bytes());
+        let short = Style { words_max: 5, ..style };
+        let found = snippet(&analyzer, text.as_bytes(), &wanted, &short);
+        assert_eq!(String::from_utf8(found).expect("UTF-8"), "..据库[管理] MyS..");
+    }
+
+    #[test]
+    fn words_of_other_parsers_end_where_they_end() {
+        let shown = |parser: Box<dyn crate::parser::Parser>, text: &str, query: &str| {
+            let analyzer = analyzer().with_parser(parser);
+            let style = Style { open: b"[", close: b"]", gap: b"..", words_max: 99 };
+            let wanted = Wanted::of_query(&analyzer, query.as_bytes());
+            String::from_utf8(snippet(&analyzer, text.as_bytes(), &wanted, &style)).expect("UTF-8")
+        };
+        let unicode = Box::new(Segments::new(Charset::UTF8MB4));
+        assert_eq!(shown(unicode, "It costs 3.14, isn't it", "isn't 3.14"), "It costs [3.14], [isn't] it");
+        let words = Words::new(Charset::UTF8MB4);
+        let stems = Box::new(Stems::new(words, Charset::UTF8MB4, Language::English));
+        assert_eq!(shown(stems, "He runs; running, run rune", "runs"), "He [runs]; [running], [run] rune");
     }
 
     proptest! {

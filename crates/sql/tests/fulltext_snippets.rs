@@ -76,3 +76,57 @@ fn arguments() {
         assert!(refused.contains(error), "{arguments}: {refused}");
     }
 }
+
+/// Of a column words are those of its index: sequences, stems, stopwords of its own.
+#[test]
+fn words_are_those_of_the_index() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d default charset utf8mb4; use d;
+        create table stop (value varchar(20)); insert into stop values ('boats'); set innodb_ft_user_stopword_table = 'd/stop';
+        create table t (id int primary key, a varchar(200), b text, fulltext g (a) with parser ngram,
+            fulltext s (a) with parser stem_english, fulltext w (a), fulltext w2 (b));
+        insert into t values (1, '学习开发数据库应用 MySQL数据', 'the boats'), (2, 'he runs boats, running', '')";
+    assert_eq!(run(&mut c, made), "");
+    for (select, shown) in [
+        // Two letters are a word of `ngram`, three of InnoDB's.
+        (
+            "fts_snippet(a, '数据') from t",
+            "学习开发<b>数据</b>库应用 MySQL<b>数据</b>\nhe runs boats, running",
+        ),
+        (
+            "fts_snippet(a, '数据库', '[', ']') from t use index (g)",
+            "学习开发[数据库]应用 MySQL数据\nhe runs boats, running",
+        ),
+        ("fts_snippet(a, '库应', '[', ']', 3) from t where id = 1", " ... 据[库应]用 ... "),
+        ("fts_snippet(a, 'run') from t use index (s) where id = 2", "he <b>runs</b> boats, <b>running</b>"),
+        ("fts_snippet(a, 'runs') from t ignore index (g, s) where id = 2", "he <b>runs</b> boats, running"),
+        ("fts_snippet(a, '数据') from t use index (w) where id = 1", "学习开发数据库应用 MySQL数据"),
+        ("fts_snippet(b, 'the boats') from t where id = 1", "<b>the</b> boats"),
+        ("fts_snippet(concat(b, ''), 'the boats') from t where id = 1", "the <b>boats</b>"),
+        (
+            "fts_snippet(x.a, y.q) from t x join (select '数据' q) y where x.id = 1",
+            "学习开发<b>数据</b>库应用 MySQL<b>数据</b>",
+        ),
+        ("(select fts_snippet(t.a, '开发')) from t where id = 1", "学习<b>开发</b>数据库应用 MySQL数据"),
+        ("max(fts_snippet(a, '应用')) from t", "学习开发数据库<b>应用</b> MySQL数据"),
+    ] {
+        assert_eq!(run(&mut c, &format!("select {select}")), shown, "{select}");
+    }
+    run(
+        &mut c,
+        "create view v as select id, a from t; prepare p from 'select fts_snippet(a, ?) from v where id = 1'",
+    );
+    for (query, shown) in
+        [("数据", "学习开发<b>数据</b>库应用 MySQL<b>数据</b>"), ("用", "学习开发数据库应用 MySQL数据")]
+    {
+        assert_eq!(run(&mut c, &format!("set @q = '{query}'; execute p using @q")), shown);
+    }
+    // Without that index it is the next one.
+    run(&mut c, "alter table t drop index g");
+    assert_eq!(run(&mut c, "set @q = 'running'; execute p using @q"), "学习开发数据库应用 MySQL数据");
+    assert_eq!(
+        run(&mut c, "select fts_snippet(a, 'run') from v where id = 2"),
+        "he <b>runs</b> boats, <b>running</b>"
+    );
+}

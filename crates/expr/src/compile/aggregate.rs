@@ -6,8 +6,9 @@ use crate::arith::{Numeric, int_digits, numeric};
 use crate::build::{self, Collated, chars, double_type, int_type, text_type};
 use crate::env;
 use crate::node::{Constness, Derivation, Expr, Info, Node};
-use crate::query::CompiledSubquery;
+use crate::query::{CompiledSubquery, FullText};
 use crate::scope::{CompileCx, Resolved, ResolvedColumn, Scope};
+use std::sync::Arc;
 use vaquita_engine::text::charset::{Charset, convert};
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_parser::ast::{self, AggregateKind};
@@ -35,6 +36,10 @@ impl Scope for Inner<'_> {
 
     fn full_text(&self, matching: &ast::Match<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
         self.0.full_text(matching, cx)
+    }
+
+    fn words_of(&self, text: &Expr) -> Option<Arc<dyn FullText>> {
+        self.0.words_of(text)
     }
 }
 

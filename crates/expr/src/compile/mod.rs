@@ -396,7 +396,16 @@ impl Compiler<'_, '_, '_> {
             true => of.args.iter().map(|e| self.expr(e)).collect::<SqlResult<Vec<_>>>()?,
             false => Vec::new(),
         };
-        functions::build(self.cx, FunctionCall { name: &name, written: &of.name.to_string(), args })
+        let words = match args.first() {
+            Some(text) if name == functions::snippet::NAME => self.scope.words_of(text),
+            _ => None,
+        };
+        let call =
+            functions::build(self.cx, FunctionCall { name: &name, written: &of.name.to_string(), args })?;
+        Ok(match words {
+            Some(words) => functions::snippet::by_words_of(call, words),
+            None => call,
+        })
     }
 }
 

@@ -19,7 +19,7 @@ mod math;
 mod net;
 mod passwords;
 mod regexp;
-mod snippet;
+pub(super) mod snippet;
 pub(super) mod string;
 mod substring;
 mod uuid;

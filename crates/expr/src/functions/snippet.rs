@@ -2,16 +2,22 @@
 
 use super::string::too_long;
 use super::{Function, arg, evals, f};
+use crate::EvalCx;
 use crate::build::{New, charset_of, text_type};
-use crate::node::Expr;
+use crate::node::{Data, Expr, Node};
+use crate::query::FullText;
 use crate::scope::CompileCx;
+use std::sync::Arc;
 use vaquita_engine::fulltext::Analyzer;
 use vaquita_engine::fulltext::snippet::{Style, Wanted, snippet};
 use vaquita_engine::text::collation::Collation;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_types::{SqlError, SqlResult, Value};
 
-pub(super) const FUNCTIONS: &[Function] = &[f("fts_snippet", 2, 5, fts_snippet)];
+pub(super) const FUNCTIONS: &[Function] = &[f(NAME, 2, 5, fts_snippet)];
+
+/// Its name: of a column the words are those of an index.
+pub(crate) const NAME: &str = "fts_snippet";
 
 /// Words of the longest snippet.
 const WORDS_MAX: i128 = 1000;
@@ -29,6 +35,27 @@ fn fts_snippet(cx: &mut CompileCx<'_>, name: &'static str, mut args: Vec<Expr>) 
     // How many hits there are is not known.
     let chars = u64::from(u32::MAX);
     Ok(New::call(name, text_type(chars, by), args, eval_fts_snippet).collated(by).nullable().build(cx))
+}
+
+/// The call with the words of the FULLTEXT index that its text is a column of.
+pub(crate) fn by_words_of(mut call: Expr, index: Arc<dyn FullText>) -> Expr {
+    if let Node::Call(of) = &mut call.node {
+        of.data = Data::Words(index);
+        // Stopwords may be read from their table: never while a row is looked at on its page.
+        call.info.has_subquery = true;
+    }
+    call
+}
+
+/// What makes words of the text: an index, or InnoDB's own way.
+fn analyzer(e: &Expr, cx: &mut EvalCx<'_>, collation: Collation) -> SqlResult<Arc<Analyzer>> {
+    match &e.node {
+        Node::Call(call) => match &call.data {
+            Data::Words(index) => index.analyzer(cx, collation),
+            _ => Ok(Arc::new(Analyzer::innodb(collation))),
+        },
+        _ => Ok(Arc::new(Analyzer::innodb(collation))),
+    }
 }
 
 evals! {
@@ -52,7 +79,7 @@ evals! {
             gap: usual.gap,
             words_max: words.map_or(usual.words_max, |words| words.clamp(1, WORDS_MAX) as usize),
         };
-        let analyzer = Analyzer::innodb(collation);
+        let analyzer = analyzer(e, cx, collation)?;
         let found = snippet(&analyzer, &text, &Wanted::of_query(&analyzer, &query), &style);
         if too_long(cx, "fts_snippet", found.len()) {
             return Ok(Value::Null);

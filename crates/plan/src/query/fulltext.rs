@@ -15,7 +15,7 @@ use vaquita_engine::table::FullTextIndex;
 use vaquita_expr::fulltext::matching;
 use vaquita_expr::node::CmpOp;
 use vaquita_expr::{
-    Aggregate, CompileCx, Constness, Expr, Node, Resolved, ResolvedColumn, Scope as _, compile,
+    Aggregate, CompileCx, Constness, Expr, FullText, Node, Resolved, ResolvedColumn, Scope as _, compile,
 };
 use vaquita_parser::ast::{self, AggregateKind};
 use vaquita_types::{SqlError, SqlResult, Value};
@@ -93,6 +93,25 @@ impl BlockScope<'_, '_> {
         let against = compile(&of.against, self, cx)?;
         let search = (self.planner.searchable)(info, index, mode);
         matching(cx, search, Expr::column(document), against, collation)
+    }
+}
+
+impl BlockScope<'_, '_> {
+    /// The first FULLTEXT index with a column, of those that hints leave.
+    pub(crate) fn words_of_column(&self, text: &Expr) -> Option<Arc<dyn FullText>> {
+        let Node::Column { level, table, column, .. } = text.node() else { return None };
+        let mut scope = self;
+        for _ in 0..*level {
+            scope = scope.outer?;
+        }
+        let slot = scope.slot((*table).into())?;
+        let Source::Stored(info) = &slot.source else { return None };
+        let is_allowed =
+            |at: usize| slot.allowed_words.as_deref().is_none_or(|allowed| allowed.contains(&at));
+        let mut indexes = info.table.fulltext.iter().enumerate();
+        let has = |index: &FullTextIndex| index.columns.contains(&usize::from(*column));
+        let (_, index) = indexes.find(|(at, index)| is_allowed(*at) && has(index))?;
+        Some((self.planner.searchable)(info.clone(), index.clone(), Mode::Boolean))
     }
 }
 

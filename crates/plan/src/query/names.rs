@@ -16,7 +16,9 @@ use std::sync::Arc;
 use vaquita_catalog::{is_row_id, same_name};
 use vaquita_expr::scope::unknown_column;
 use vaquita_expr::window::misplaced;
-use vaquita_expr::{CompileCx, CompiledSubquery, Constness, Expr, Resolved, ResolvedColumn, Scope, TableSet};
+use vaquita_expr::{
+    CompileCx, CompiledSubquery, Constness, Expr, FullText, Resolved, ResolvedColumn, Scope, TableSet,
+};
 use vaquita_parser::ast;
 use vaquita_session::privilege::ViewId;
 use vaquita_types::{SqlError, SqlResult, SqlType};
@@ -595,6 +597,10 @@ impl Scope for BlockScope<'_, '_> {
 
     fn full_text(&self, matching: &ast::Match<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
         self.matching(matching, cx)
+    }
+
+    fn words_of(&self, text: &Expr) -> Option<Arc<dyn FullText>> {
+        self.words_of_column(text)
     }
 
     fn default_of(&self, column: &ast::ColumnRef<'_>) -> SqlResult<Expr> {
