@@ -112,6 +112,7 @@ pub fn engine(e: &Error) -> SqlError {
             format!("Unknown collation: '{collation}' of table {}, which can only be read", quoted(table)),
         ),
         Error::NoPartition(value) => SqlError::new(1526, format!("Table has no partition for value {value}")),
+        Error::RowNotOfPart => SqlError::new(1737, "Found a row that does not match the partition"),
         Error::NotInParts => SqlError::new(1748, "Found a row not matching the given partition set"),
         Error::PartitionFunction { code, message } => SqlError::new(*code, message.clone()),
         Error::SearchTooLarge => SqlError::new(188, "FTS query exceeds result cache limit"),

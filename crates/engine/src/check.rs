@@ -7,6 +7,7 @@
 //! - C3: a live entry belongs to a live row that gives it.
 //! - C4: a delete-marked entry belongs to no live row that gives it. When purge has nothing left to do there is none, and
 //!   no delete-marked row ([`TableReport::is_purged`]).
+//! - C5: a live row of a part of a partitioned table belongs to that part. Without who understands the clause it is not known.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ use crate::row::entry::{entry, key_text, same_bytes, same_order};
 use crate::row::image::Image;
 use crate::row::lock::{parse_clustered, parse_secondary};
 use crate::row::versions::{cluster_key_of, find_row};
-use crate::table::{Index, Table};
+use crate::table::{Columns, Index, Table};
 use vaquita_btree::{Cursor, TreeReport, validate_while};
 use vaquita_format::record::Offsets;
 use vaquita_format::tuple::{Tuple, TupleField};
@@ -60,16 +61,48 @@ pub fn check_table(core: &Core, table: &Table) -> Result<TableReport> {
 /// # Errors
 /// As [`check_table`]; [`Error::Interrupted`] when it says no.
 pub fn check_table_while(core: &Core, table: &Table, go_on: &mut dyn FnMut() -> bool) -> Result<TableReport> {
-    if let Some(parts) = &table.parts {
-        return check_parts(core, parts, go_on);
+    match &table.parts {
+        Some(parts) => check_parts(core, table, parts, 0..parts.tables.len(), go_on),
+        None => check_one(core, table, None, go_on),
     }
+}
+
+/// The same of some parts of a partitioned table, by their numbers.
+///
+/// # Errors
+/// As [`check_table_while`].
+pub fn check_parts_while(
+    core: &Core,
+    table: &Table,
+    at: &[usize],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<TableReport> {
+    let parts =
+        table.parts.as_ref().ok_or(Error::WrongState("a table that is not partitioned has no part"))?;
+    check_parts(core, table, parts, at.iter().copied(), go_on)
+}
+
+/// A part among the others of its table.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    whole: &'t Table,
+    parts: &'t Parts,
+    at: usize,
+}
+
+fn check_one(
+    core: &Core,
+    table: &Table,
+    place: Option<Place<'_>>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<TableReport> {
     let _resting = core.purge_rests();
     let mut report = TableReport::default();
     for index in &table.indexes {
         let tree = validate_while(&index.tree, &core.storage, go_on)?;
         report.trees.push(tree.ok_or(Error::Interrupted)?);
     }
-    check_rows(core, table, &mut report, go_on)?;
+    check_rows(core, table, place, &mut report, go_on)?;
     for index in &table.indexes[1..] {
         check_entries(core, table, index, &mut report, go_on)?;
     }
@@ -86,11 +119,18 @@ fn broken(table: &Table, detail: &str) -> Error {
     Error::Corrupt(format!("table {}: {detail}", table.name))
 }
 
-/// The parts of a table, one after the other: what they hold together.
-fn check_parts(core: &Core, parts: &Parts, go_on: &mut dyn FnMut() -> bool) -> Result<TableReport> {
+/// Parts of a table, one after the other: what they hold together.
+fn check_parts(
+    core: &Core,
+    table: &Table,
+    parts: &Parts,
+    which: impl Iterator<Item = usize>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<TableReport> {
     let mut whole = TableReport::default();
-    for part in &parts.tables {
-        let report = check_table_while(core, part, go_on)?;
+    for at in which {
+        let place = parts.scheme.is_some().then_some(Place { whole: table, parts, at });
+        let report = check_one(core, &parts.tables[at], place, go_on)?;
         whole.rows += report.rows;
         whole.deleted_rows += report.deleted_rows;
         whole.entries += report.entries;
@@ -100,9 +140,23 @@ fn check_parts(core: &Core, parts: &Parts, go_on: &mut dyn FnMut() -> bool) -> R
     Ok(whole)
 }
 
+/// C5.
+fn check_place(table: &Table, place: &Place<'_>, row: &Image) -> Result<()> {
+    let Place { whole, parts, at } = *place;
+    let belongs = match parts.part_of(whole, &|column| row.column(table, column)) {
+        Ok(found) if found == at => return Ok(()),
+        Ok(found) => Some(parts.names[found].clone()),
+        Err(Error::NoPartition(_)) => None,
+        Err(e) => return Err(e),
+    };
+    let row = key_text(table, table.clustered(), &row.key_fields());
+    Err(Error::Misplaced { table: whole.name.clone(), part: parts.names[at].clone(), row, belongs })
+}
+
 fn check_rows(
     core: &Core,
     table: &Table,
+    place: Option<Place<'_>>,
     report: &mut TableReport,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<()> {
@@ -122,6 +176,7 @@ fn check_rows(
         } else {
             report.rows += 1;
             row.load_external(core, table)?;
+            place.map_or(Ok(()), |place| check_place(table, &place, &row))?;
             for index in &table.indexes[1..] {
                 check_has_entry(core, table, index, &row)?;
             }

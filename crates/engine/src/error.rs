@@ -174,6 +174,19 @@ pub enum Error {
     },
     /// A row belongs to no part of its partitioned table; what the partition function gives.
     NoPartition(String),
+    /// A row of a table that is to be a part of another one belongs to none of its parts, or to another part.
+    RowNotOfPart,
+    /// A row is in a part of its partitioned table that it does not belong to.
+    Misplaced {
+        /// The table.
+        table: String,
+        /// Where it is, as files are named for it.
+        part: String,
+        /// Its key.
+        row: String,
+        /// Where it belongs, if to any part.
+        belongs: Option<String>,
+    },
     /// A row belongs to a part that the statement does not mean.
     NotInParts,
     /// The partition function of a table cannot be evaluated: an error of the layer above.
@@ -279,6 +292,11 @@ impl fmt::Display for Error {
                 write!(f, "table {table} can only be read: the order of collation {collation} is not known")
             }
             Error::NoPartition(value) => write!(f, "Table has no partition for value {value}"),
+            Error::RowNotOfPart => f.write_str("Found a row that does not match the partition"),
+            Error::Misplaced { table, part, row, belongs } => {
+                write!(f, "table {table}: row '{row}' is in partition {part} and belongs to ")?;
+                f.write_str(belongs.as_deref().unwrap_or("none"))
+            }
             Error::NotInParts => f.write_str("Found a row not matching the given partition set"),
             Error::PartitionFunction { message, .. } => f.write_str(message),
             Error::SearchTooLarge => f.write_str("a full-text search exceeds its limit of memory"),

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | what a definition must be | [`check`], [`foreign`](mod@foreign) |
 //! | a change as a transaction, with its files and trees | [`change`](mod@change), [`log`](mod@log) |
-//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`redefine`](mod@redefine), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`] |
+//! | the changes | [`create`](mod@create), [`drop`](mod@drop), [`rename`](mod@rename), [`redefine`](mod@redefine), [`replace`](mod@replace), [`truncate`](mod@truncate), [`indexes`](mod@indexes), [`databases`], [`exchange`](mod@exchange) |
 //! | rows of a definition | [`definition`] |
 //! | views, routines, triggers, events | [`objects`](mod@objects) |
 //! | writing a table anew | [`rebuild`], then [`replace`](mod@replace) |
@@ -28,6 +28,7 @@ mod databases;
 mod definition;
 mod discard;
 mod drop;
+mod exchange;
 mod foreign;
 mod fulltext;
 mod fulltext_build;
@@ -55,6 +56,7 @@ mod truncate;
 pub use alteration::Alteration;
 pub use check::row_size;
 pub use databases::{alter_database, create_database, database_options, drop_database};
+pub(crate) use exchange::{Exchange, check_rows as check_rows_of_part};
 pub use fulltext_build::FullTextBuild;
 pub(crate) use fulltext_build::begin as begin_fulltext;
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
@@ -273,6 +275,17 @@ pub fn replace_table(core: &Core, trx: &mut Trx, name: &str, with: &str, keys: K
 /// All of it is done, or nothing.
 pub fn alter_parts(core: &Core, trx: &mut Trx, name: &str, what: &PartsChange<'_>) -> Result<()> {
     Change::run(core, trx, |change| parts::alter(change, name, what))
+}
+
+/// A part of a partitioned table and another table exchange their rows. Nobody uses either.
+///
+/// # Errors
+/// No such table; [`Error::BadDefinition`](crate::error::Error::BadDefinition): they have other records; foreign keys; files.
+///
+/// # Crash
+/// They have exchanged them, or not.
+pub(crate) fn exchange_part(core: &Core, trx: &mut Trx, what: &Exchange<'_>) -> Result<()> {
+    Change::run(core, trx, |change| exchange::exchange(change, what))
 }
 
 /// Empties a table: a new tablespace takes the place of the old.

@@ -45,6 +45,29 @@ pub(super) fn redefine(change: &mut Change<'_>, spec: &TableSpec, origins: &[Col
     Ok(())
 }
 
+/// What a table becomes that gets the definition of another one, whose records are the same: its trees, numbers and row versions stay, and
+/// where it counts from.
+///
+/// # Errors
+/// [`Error::BadDefinition`]: they are not the same.
+pub(super) fn as_of(before: &TableParts, like: &TableParts) -> Result<TableParts> {
+    let wanted = TableParts { auto_inc_from: before.auto_inc_from, ..like.clone() };
+    new_parts(before, wanted, &all_kept(before))
+}
+
+/// The table that is described by `before` gets what [`as_of`] has made of it. Views that were opened before
+/// read it by its new name, as after RENAME TABLE.
+pub(super) fn take(change: &mut Change<'_>, before: &TableParts, after: &TableParts) -> Result<()> {
+    check::redefined(after)?;
+    columns(change, before, after, &all_kept(before))?;
+    indexes(change, before, after)?;
+    replace_extra(change, after)
+}
+
+fn all_kept(before: &TableParts) -> Vec<ColumnOrigin> {
+    (0..before.columns.len()).map(ColumnOrigin::Kept).collect()
+}
+
 /// What the engine has added to number documents stays, whatever the statement says of the rest.
 fn with_documents(
     before: &TableParts,

@@ -209,6 +209,12 @@ impl<'n> Renaming<'n> {
         Ok(Renaming { row: change.core.dict.user_table_row(change.storage(), from)?, to })
     }
 
+    /// The same of a table that has got another name before.
+    pub(super) fn from(mut self, name: &str) -> Renaming<'n> {
+        name.clone_into(&mut self.row.name);
+        self
+    }
+
     fn back(&self) -> Entry {
         let Renaming { row, to } = self;
         Entry::RenameBack { space: row.space, name: row.name.clone(), new_name: (*to).to_owned() }

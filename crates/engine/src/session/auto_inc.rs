@@ -24,6 +24,19 @@ pub(super) fn next_of_rows(core: &Core, table: &Table) -> Result<u64> {
     }
 }
 
+/// What the counters of a partitioned table and of another one are after a part and that one have exchanged their rows, as in 5.6.24: each
+/// goes with the rows. Of a value beyond those of the rows nobody knows which part it was for: it stays.
+pub(super) fn exchanged(core: &Core, whole: &Table, at: usize, with: &Table) -> Result<Option<(u64, u64)>> {
+    let (Some(of_whole), Some(of_other)) = (next(core, whole)?, next(core, with)?) else { return Ok(None) };
+    let parts = whole.parts.as_ref().map_or(&[][..], |parts| &parts.tables);
+    let each = parts.iter().map(|part| next_of_rows(core, part)).collect::<Result<Vec<u64>>>()?;
+    let most = |all: &mut dyn Iterator<Item = u64>| all.fold(1, u64::max);
+    let beyond = of_whole > most(&mut each.iter().copied()).max(whole.auto_inc.hint);
+    let others = most(&mut each.iter().enumerate().filter(|(n, _)| *n != at).map(|(_, next)| *next));
+    let stays = if beyond { of_whole } else { others };
+    Ok(Some((stays.max(of_other), each[at].max(parts[at].auto_inc.hint))))
+}
+
 /// The value that the next row would get; `None` without such a column.
 pub(super) fn next(core: &Core, table: &Table) -> Result<Option<u64>> {
     let Some(column) = column_of(table).filter(|_| !table.discarded) else { return Ok(None) };

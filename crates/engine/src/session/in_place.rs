@@ -2,14 +2,14 @@
 //! change rows while indexes are built and rows are held against foreign keys.
 
 use super::Session;
-use super::auto_inc::next_of_rows;
+use super::auto_inc::{exchanged, next_of_rows};
 use crate::core::Core;
-use crate::ddl::{self, Alteration, IndexSpec, PartsChange, TableSpec};
+use crate::ddl::{self, Alteration, Exchange, IndexSpec, PartsChange, TableSpec};
 use crate::error::{Error, Result};
 use crate::online::Concurrency;
 use crate::table::Table;
 use std::sync::Arc;
-use vaquita_txn::Trx;
+use vaquita_txn::{AccessMode, Isolation, Trx};
 
 /// A table whose definition is about to change, kept from everybody else.
 #[derive(Debug)]
@@ -119,6 +119,54 @@ impl InPlace<'_> {
     pub fn alter_parts(&mut self, what: &PartsChange<'_>) -> Result<()> {
         let change = |core: &Core, trx: &mut Trx| ddl::alter_parts(core, trx, self.table, what);
         self.session.change_locked(&self.locked, change).flatten()
+    }
+
+    /// The part `at` and the table `with`, which is kept to others as well, exchange their rows; both keep their definitions. `false`:
+    /// the table of that name is another one by now, and nothing was done. With `validation` the rows that come are held against the
+    /// part, beside readers.
+    ///
+    /// # Errors
+    /// [`Error::RowNotOfPart`]; [`Error::BadDefinition`]: they have other records, or a directory. Foreign keys; whoever uses the tables
+    /// did not end in time; files. Nothing is done then.
+    ///
+    /// # Crash
+    /// They have exchanged their rows, or not.
+    pub fn exchange_part(&mut self, at: usize, with: &Arc<Table>, validation: bool) -> Result<bool> {
+        let core = self.session.core.clone();
+        let whole = core.table(self.table)?;
+        if !Arc::ptr_eq(&core.table(&with.name)?, with) {
+            return Ok(false);
+        }
+        if validation {
+            self.check_rows_of_part((&whole, at), with)?;
+        }
+        let counters = exchanged(&core, &whole, at, with)?;
+        let what = Exchange { whole: &whole, at, with: &with.name, counters };
+        let change = |core: &Core, trx: &mut Trx| ddl::exchange_part(core, trx, &what);
+        self.session.change_locked(&self.locked, change).flatten()?;
+        Ok(true)
+    }
+
+    /// Holds the rows of a table against a part of another, while others read both.
+    fn check_rows_of_part(&mut self, part: (&Table, usize), with: &Arc<Table>) -> Result<()> {
+        let (core, locked) = (self.session.core.clone(), &self.locked);
+        // Whoever has changed rows without a metadata lock, as a prepared transaction, ends first.
+        let begun = self.session.change_locked(locked, |core, trx| {
+            let mut reader = core.txn.new_trx();
+            reader.set_wait_hook(trx.wait_hook().clone());
+            core.txn.start(&mut reader, Isolation::ReadCommitted, AccessMode::ReadOnly);
+            core.txn.commit(trx)?;
+            Ok(reader)
+        });
+        let mut reader = begun.flatten()?;
+        self.session.let_in(locked, Concurrency::Reads);
+        let shared = reader.shared().clone();
+        let (waiter, progress) = (&self.session.waiter, &self.session.progress);
+        let checked =
+            waiter.lock_in(&shared, || ddl::check_rows_of_part(&core, &mut reader, part, with, progress));
+        core.txn.commit(&mut reader)?;
+        checked?;
+        self.session.keep_out(locked, self.session.metadata_patience())
     }
 
     /// What [`InPlace::alter`] does once foreign keys are planned.

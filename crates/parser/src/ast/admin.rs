@@ -75,8 +75,19 @@ pub struct Maintain<'a> {
     pub no_binlog: bool,
     /// The tables.
     pub tables: &'a [ObjectName<'a>],
+    /// `ALTER TABLE .. PARTITION`: which partitions of the one table.
+    pub partitions: Option<MaintainPartitions<'a>>,
     /// `QUICK`, `FAST`, `MEDIUM`, `EXTENDED`, `CHANGED`, `FOR UPGRADE`, `USE_FRM`.
     pub options: MaintainOptions,
+}
+
+/// Partitions that ALTER TABLE maintains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaintainPartitions<'a> {
+    /// By name; none: `ALL`.
+    pub names: &'a [Ident<'a>],
+    /// `ALTER IGNORE`.
+    pub ignore: bool,
 }
 
 /// Words after CHECK TABLE, REPAIR TABLE, CHECKSUM TABLE.

@@ -565,6 +565,16 @@ pub enum PartitionAction<'a> {
     ImportTablespace(&'a [Ident<'a>]),
 }
 
+impl AlterTable<'_> {
+    /// The table that EXCHANGE PARTITION names beside its own.
+    pub fn exchanged_with(&self) -> Option<&ObjectName<'_>> {
+        self.actions.iter().find_map(|action| match action {
+            AlterAction::Partition(PartitionAction::Exchange { table, .. }) => Some(table),
+            _ => None,
+        })
+    }
+}
+
 /// `CREATE INDEX`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CreateIndex<'a> {

@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
             MaintainAction::Analyze | MaintainAction::Optimize => MaintainOptions::default(),
             _ => self.maintain_options(),
         };
-        Ok(Stmt::Maintain(self.alloc(Maintain { action, no_binlog, tables, options })))
+        Ok(Stmt::Maintain(self.alloc(Maintain { action, no_binlog, tables, partitions: None, options })))
     }
 
     pub(super) fn maintain_options(&mut self) -> MaintainOptions {

@@ -2,8 +2,8 @@
 
 use super::{Parser, R};
 use crate::ast::{
-    AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPlace, Ident, PartitionAction, Stmt,
-    TableElement,
+    AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPlace, Ident, Maintain, MaintainAction,
+    MaintainOptions, MaintainPartitions, PartitionAction, Stmt, TableElement,
 };
 use crate::keyword::Kw;
 use crate::token::T;
@@ -35,7 +35,29 @@ impl<'a> Parser<'a> {
             alter.partitioning = Some(self.partitioning()?);
         }
         alter.actions = actions.into_bump_slice();
+        if let Some(maintain) = self.maintained(&alter) {
+            return Ok(Stmt::Maintain(self.alloc(maintain)));
+        }
         Ok(Stmt::AlterTable(self.alloc(alter)))
+    }
+
+    /// What maintains partitions is told in a result, as of whole tables.
+    fn maintained(&self, alter: &AlterTable<'a>) -> Option<Maintain<'a>> {
+        let [AlterAction::Partition(action)] = alter.actions else { return None };
+        let (action, names) = match *action {
+            PartitionAction::Analyze(names) => (MaintainAction::Analyze, names),
+            PartitionAction::Check(names) => (MaintainAction::Check, names),
+            PartitionAction::Optimize(names) => (MaintainAction::Optimize, names),
+            PartitionAction::Repair(names) => (MaintainAction::Repair, names),
+            _ => return None,
+        };
+        let alone = alter.partitioning.is_none()
+            && alter.algorithm == AlterAlgorithm::Default
+            && alter.lock == AlterLock::Default;
+        let partitions = Some(MaintainPartitions { names, ignore: alter.ignore });
+        let tables = self.alloc([alter.name]);
+        let options = MaintainOptions::default();
+        alone.then_some(Maintain { action, no_binlog: false, tables, partitions, options })
     }
 
     fn alter_item(

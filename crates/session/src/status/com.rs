@@ -145,6 +145,7 @@ impl Com {
             Stmt::Prepare(_) => Com::PrepareSql,
             Stmt::Execute(_) => Com::ExecuteSql,
             Stmt::Deallocate(_) => Com::DeallocSql,
+            Stmt::Maintain(maintain) if maintain.partitions.is_some() => Com::AlterTable,
             Stmt::Maintain(maintain) => match maintain.action {
                 MaintainAction::Analyze => Com::Analyze,
                 MaintainAction::Check => Com::Check,

@@ -162,7 +162,7 @@ impl Connection {
         self.xa.check_statement()?;
         self.in_statement(|connection| {
             connection.state.give_way();
-            crate::maintain::maintain(&mut connection.cx(), maintain, sink)
+            crate::maintain::maintain(&mut connection.cx(), maintain, Vec::new(), sink)
         })
     }
 
@@ -175,7 +175,10 @@ impl Connection {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         self.define_with(stmt, sql, params, |connection, timing| match stmt {
-            Stmt::Maintain(maintain) => crate::maintain::maintain_aside(&mut connection.cx(), maintain, sink),
+            Stmt::Maintain(maintain) => {
+                let refused = connection.refused_by_locks(maintain);
+                crate::maintain::maintain_aside(&mut connection.cx(), maintain, refused, sink)
+            }
             Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
                 crate::program::execute(&mut connection.cx(), stmt, sql, timing)
             }

@@ -5,7 +5,9 @@ use super::{Connection, text_of};
 use vaquita_catalog::error;
 use vaquita_engine::{LockMode, MdlMode, ObjectKind};
 use vaquita_exec::Outcome;
-use vaquita_parser::ast::{ObjectName, ProgramKind, Stmt, TableLock, TableLockKind};
+use vaquita_parser::ast::{
+    Maintain, MaintainAction, ObjectName, ProgramKind, Stmt, TableLock, TableLockKind,
+};
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::vars::id;
 use vaquita_types::{SqlError, SqlResult};
@@ -207,7 +209,10 @@ impl Connection {
             | Stmt::RenameUsers(_)
             | Stmt::Grant(_)
             | Stmt::Role(_) => self.check_locked_accounts(),
-            Stmt::AlterTable(alter) => self.check_locked_to_change(&alter.name),
+            Stmt::AlterTable(alter) => {
+                self.check_locked_to_change(&alter.name)?;
+                alter.exchanged_with().map_or(Ok(()), |with| self.check_locked_to_change(with))
+            }
             Stmt::CreateIndex(create) => self.check_locked_to_change(&create.table),
             Stmt::DropIndex(drop) => self.check_locked_to_change(&drop.table),
             Stmt::Truncate(name) => self.check_locked_to_change(name),
@@ -237,6 +242,17 @@ impl Connection {
         let free = vaquita_catalog::is_virtual_database(&database)
             || vaquita_session::access::has_temporary(&self.engine, &database, &table);
         if free { Ok(()) } else { self.check_locked_to_create(name) }
+    }
+
+    /// What keeps a statement from looking after each of its tables: one that writes it needs a table that is locked with WRITE. It is
+    /// told in the result.
+    pub(super) fn refused_by_locks(&self, maintain: &Maintain<'_>) -> Vec<Option<SqlError>> {
+        let check = |name: &ObjectName<'_>| match maintain.action {
+            _ if !self.locked.active => Ok(()),
+            MaintainAction::Optimize | MaintainAction::Repair => self.check_locked_to_change(name),
+            _ => self.check_locked_shown(name),
+        };
+        maintain.tables.iter().map(|name| check(name).err()).collect()
     }
 
     /// A trigger that is there goes with its table.

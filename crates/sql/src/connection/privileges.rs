@@ -166,7 +166,12 @@ impl Connection {
                 }
             }
             Stmt::AlterTable(alter) => {
-                want(&alter.name, Priv::ALTER);
+                // Rows and names go both ways.
+                let exchange = Priv::ALTER | Priv::INSERT | Priv::CREATE | Priv::DROP;
+                match alter.exchanged_with() {
+                    Some(with) => [&alter.name, with].into_iter().for_each(|name| want(name, exchange)),
+                    None => want(&alter.name, Priv::ALTER),
+                }
                 for action in alter.actions {
                     match action {
                         ast::AlterAction::Rename(to) => {

@@ -5,6 +5,7 @@
 //! anew ([`copy`]). RENAME comes last.
 
 mod apply;
+mod exchange;
 mod partitioning;
 mod references;
 

@@ -3,9 +3,11 @@
 //! | what | how |
 //! |---|---|
 //! | ADD PARTITION of RANGE and LIST, DROP PARTITION, TRUNCATE PARTITION | parts come, go, or are emptied; the others stay as they are |
+//! | EXCHANGE PARTITION | a part and a table change places: [`exchange`](super::exchange) |
 //! | all else: other ways to divide rows, COALESCE, REORGANIZE, REBUILD, ADD PARTITION of HASH and KEY, columns and indexes | the rows are written anew, while others read |
 
 use super::super::{look_at, names_of, partitions};
+use super::exchange::{self, Exchanged};
 use super::{TRIES, too_often};
 use crate::statement::StmtCx;
 use std::sync::Arc;
@@ -51,10 +53,14 @@ fn try_once(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Tried
     let actions = || alter.actions.iter().filter(|a| matches!(a, AlterAction::Partition(_)) || whole(a));
     let Some(action) = actions().next() else { return Ok(Tried::Otherwise) };
     let (database, name) = names_of(cx, &alter.name)?;
+    if let Some(what) = exchanged(action) {
+        exchange::check_names(cx, (&database, &name), what.with)?;
+    }
     let info = match look_at(cx, &database, &name) {
         Ok(info) => info,
         // Those have no tablespace, and are none of ours.
         Err(e) if e.code == 1814 => return Ok(Tried::Otherwise),
+        Err(e) if exchanged(action).is_some() => return Err(exchange::no_view(e)),
         Err(e) => return Err(e),
     };
     if info.table.parts.is_none() {
@@ -79,11 +85,10 @@ fn try_once(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Tried
         }
         PartitionAction::Drop(names) => drop_some(cx, &info, partitioned, names)?,
         PartitionAction::Truncate(names) => truncate(cx, &info, &partitioned, names)?,
-        PartitionAction::Exchange { .. } => return Err(SqlError::unsupported("EXCHANGE PARTITION")),
-        PartitionAction::Analyze(_) => return Err(SqlError::unsupported("ANALYZE PARTITION")),
-        PartitionAction::Check(_) => return Err(SqlError::unsupported("CHECK PARTITION")),
-        PartitionAction::Optimize(_) => return Err(SqlError::unsupported("OPTIMIZE PARTITION")),
-        PartitionAction::Repair(_) => return Err(SqlError::unsupported("REPAIR PARTITION")),
+        PartitionAction::Exchange { name, table, validation } => {
+            let what = Exchanged { name, with: table, validation: *validation };
+            exchange::exchange(cx, &info, &partitioned, &what)?
+        }
         PartitionAction::DiscardTablespace(_) | PartitionAction::ImportTablespace(_) => {
             return Err(SqlError::unsupported("DISCARD and IMPORT PARTITION .. TABLESPACE"));
         }
@@ -91,6 +96,15 @@ fn try_once(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Tried
     };
     cx.db.catalog.forget(&info.table.name);
     Ok(done.map_or(Tried::Stale, Tried::Done))
+}
+
+fn exchanged<'a>(action: &'a AlterAction<'a>) -> Option<Exchanged<'a>> {
+    match action {
+        AlterAction::Partition(PartitionAction::Exchange { name, table, validation }) => {
+            Some(Exchanged { name, with: table, validation: *validation })
+        }
+        _ => None,
+    }
 }
 
 fn is_listed(partitioned: &Partitioned) -> bool {
