@@ -102,7 +102,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
             IndexCheck { tables, table, index, common, analyzer, sizes: SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT };
         let found = check.sizes_in_lists()?;
         let Some(name) = &index.parser else {
-            check.sizes = found.unwrap_or(SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT);
+            check.sizes = usual_beyond(found);
             return Ok(Some(check));
         };
         let size = found.as_ref().map_or(NGRAM_SIZE_DEFAULT, |found| *found.end());
@@ -117,7 +117,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
         };
         check.sizes = match (parser.has_sizes(), found) {
             (false, _) => 0..=usize::MAX,
-            (true, found) => found.unwrap_or(SIZE_MIN_DEFAULT..=SIZE_MAX_DEFAULT),
+            (true, found) => usual_beyond(found),
         };
         check.analyzer = check.analyzer.with_parser(parser);
         Ok(Some(check))
@@ -132,6 +132,10 @@ impl<'a, 't> IndexCheck<'a, 't> {
             sums.entry(doc).or_default().find(&self.analyzer.key(word), positions);
         })?;
         self.texts(report, &mut |doc, texts| {
+            // One that came late is in the lists with all of its words, or it is read again.
+            if doc >= self.common.complete && !sums.contains_key(&doc) {
+                return;
+            }
             documents += 1;
             let sum = sums.entry(doc).or_default();
             self.words_of(texts, |key, _, positions| sum.expect(key, positions), &mut odd_sizes);
@@ -164,11 +168,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
                 found = Some((least.min(size), most.max(size)));
             })?;
         }
-        // Longest words are rare: that there are none says nothing, unless there are longer ones than usual.
-        Ok(found.map(|(least, most)| match self.index.parser {
-            Some(_) => least..=most,
-            None => least..=most.max(SIZE_MAX_DEFAULT),
-        }))
+        Ok(found.map(|(least, most)| least..=most))
     }
 
     fn names(&self) -> Vec<String> {
@@ -178,7 +178,7 @@ impl<'a, 't> IndexCheck<'a, 't> {
     }
 
     fn is_compared(&self, doc: u64) -> bool {
-        doc < self.common.synced && !self.common.gone.contains(&doc)
+        doc < self.common.listed && !self.common.gone.contains(&doc)
     }
 
     /// Every word of every document in the lists.
@@ -326,6 +326,13 @@ impl<'a, 't> IndexCheck<'a, 't> {
         let text = self.analyzer.collation().charset().decode(word);
         text.map_or_else(|| format!("{word:02x?}"), |text| format!("'{text}'"))
     }
+}
+
+/// Characters of words that are compared, where those of the lists have so many. Longest words are rare: that there are none says
+/// nothing, unless there are longer ones than usual.
+fn usual_beyond(found: Option<RangeInclusive<usize>>) -> RangeInclusive<usize> {
+    let (least, most) = found.map_or((SIZE_MIN_DEFAULT, 0), RangeInclusive::into_inner);
+    least..=most.max(SIZE_MAX_DEFAULT)
 }
 
 /// The list in a row of a table of words.

@@ -6,6 +6,7 @@
 //! | left aside | because |
 //! |---|---|
 //! | documents from `synced_doc_id` on | their words are in memory only, and are made of the rows when the folder is opened |
+//! | documents from `vaquita_complete_doc_id` on that no list has | the same: they came late |
 //! | documents in DELETED and its like | their rows are gone, and their words may stay until OPTIMIZE TABLE |
 //! | stopwords, and words that are spelled otherwise than one | whether a document has them depends on the order of its words |
 //! | words shorter or longer than any in the lists | `innodb_ft_min_token_size` and `.._max_..` are in no file; a note tells of them |
@@ -86,8 +87,10 @@ enum Unread {
 
 /// What is true of all FULLTEXT indexes of a table.
 struct Common {
-    /// Documents from here on may be in no list.
-    synced: u64,
+    /// All documents below are in the lists.
+    complete: u64,
+    /// No document from here on is looked for in the lists; between the two they have all words of a document, or none.
+    listed: u64,
     gone: BTreeSet<u64>,
     stopwords: WordList,
 }
@@ -170,10 +173,10 @@ fn common(tables: &Tables<'_>, table: &DictTable, report: &mut Report) -> Result
         (_, "") => WordList::default_list(),
         (_, name) => stopwords(tables, name, report)?,
     };
-    let synced = setting("synced_doc_id").parse().unwrap_or(0);
+    let listed = setting("synced_doc_id").parse().unwrap_or(0);
     // Without, all of them are in the lists.
-    let complete = setting("vaquita_complete_doc_id").parse().unwrap_or(u64::MAX);
-    Ok(Common { synced: complete.min(synced), gone, stopwords })
+    let complete = setting("vaquita_complete_doc_id").parse().unwrap_or(u64::MAX).min(listed);
+    Ok(Common { complete, listed, gone, stopwords })
 }
 
 /// The words of a table of stopwords; InnoDB's own if it is none any more.
