@@ -173,9 +173,9 @@ impl FullText for Searchable {
 
     fn analyzer(&self, cx: &mut EvalCx<'_>, collation: Collation) -> SqlResult<Arc<Analyzer>> {
         let place = std::ptr::from_ref(self).addr();
-        let kept: Option<Arc<Arc<Analyzer>>> = cx.state.subqueries.get(place);
+        let kept: Option<Arc<Analyzer>> = cx.state.subqueries.get(place);
         if let Some(kept) = kept.filter(|kept| kept.collation().id() == collation.id()) {
-            return Ok(Arc::clone(&kept));
+            return Ok(kept);
         }
         let Some(session) = &mut cx.engine else {
             return Err(SqlError::new(1105, "words of a full-text index without a session"));
@@ -185,7 +185,7 @@ impl FullText for Searchable {
         let made = fulltext::words_of(session.core(), &self.info.table, &self.index, collation);
         let made = Arc::new(error::of_engine(made)?);
         if cx.state.subqueries.are_kept() {
-            cx.state.subqueries.put(place, Arc::new(made.clone()));
+            cx.state.subqueries.put(place, made.clone());
         }
         Ok(made)
     }
