@@ -49,12 +49,19 @@ impl<'a, I: Index> Evaluation<'a, I> {
         let terms_are_phrases = mode == Mode::Boolean && index.analyzer().parser().cuts_terms();
         let words = AskedWords::new(false, ranking);
         let mut evaluation = Evaluation { index, ranking, terms_are_phrases, words, entries: 0 };
-        let is_one_word = match parts {
-            [Part::Term { sign: Sign::Optional, text, .. }] => evaluation.words_of(text).len() == 1,
-            _ => false,
-        };
+        let is_one_word = evaluation.is_one_word(parts);
         evaluation.words = AskedWords::new(is_one_word && mode != Mode::Expanded, ranking);
         evaluation
+    }
+
+    /// Whether a query is one word without a sign: terms in which there is no word do not count, unless they have a sign.
+    fn is_one_word(&self, parts: &[Part]) -> bool {
+        let mut words = 0;
+        for part in parts {
+            let Part::Term { sign: Sign::Optional, text, .. } = part else { return false };
+            words += self.words_of(text).len();
+        }
+        words == 1
     }
 
     pub(super) fn has_asked(&self, key: &[u8]) -> bool {

@@ -66,6 +66,11 @@ impl Index for Memory {
         self.documents.len() as u64
     }
 
+    /// Those that a test has taken away and left in the cache.
+    fn is_deleted(&self, doc: DocId) -> bool {
+        !self.documents.contains_key(&doc)
+    }
+
     fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<(), Infallible> {
         self.cache.word(&self.analyzer, word, each);
         Ok(())
