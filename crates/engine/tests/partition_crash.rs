@@ -366,6 +366,154 @@ fn what_is_not_exchanged() {
     assert_eq!(rows, [1, 2, 4, 5, 8, 30, 31]);
 }
 
+/// Where the file of a part is.
+fn file_of(part: &str) -> String {
+    let directory = if part == PARTS[1] { "/far" } else { "/db" };
+    format!("{directory}/d/t#P#{part}.ibd")
+}
+
+/// Parts that are discarded and imported: some, or all.
+fn some_or_all() -> [(Vec<&'static str>, Option<Vec<String>>); 2] {
+    let some = vec![PARTS[0], PARTS[2]];
+    let named = some.iter().map(|part| String::from(*part)).collect();
+    [(some, Some(named)), (PARTS.to_vec(), None)]
+}
+
+fn is_discarded(engine: &Engine) -> bool {
+    matches!(engine.core().table("d/t"), Err(Error::Discarded(name)) if name == "d/t")
+}
+
+#[test]
+fn parts_are_discarded_all_of_them_or_none() {
+    for (parts, named) in some_or_all() {
+        let whole = folder(10, &["d/t"]);
+        let before = state(&open_it(&whole.fork(1)).unwrap(), &whole);
+        let (mut old, mut new) = (0, 0);
+        for cut in 1.. {
+            let disk = whole.fork(cut);
+            let engine = open_it(&disk).unwrap();
+            disk.arm_cut(disk.ops() + cut);
+            let done = engine.session().discard_parts("d/t", named.as_deref());
+            let is_done = !disk.is_off();
+            if is_done {
+                assert!(done.unwrap());
+                assert!(!engine.session().discard_parts("d/t", named.as_deref()).unwrap(), "once more");
+            }
+            drop(engine);
+            for _ in 0..4 {
+                let disk = disk.restart();
+                let engine = open_it(&disk).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+                if !is_discarded(&engine) {
+                    assert!(!is_done, "what was answered lasts");
+                    assert_eq!(state(&engine, &disk), before);
+                    old += 1;
+                    continue;
+                }
+                new += 1;
+                for part in PARTS {
+                    let there = disk.files().contains(&file_of(part).into());
+                    assert_eq!(there, !parts.contains(&part), "cut {cut}: the file of {part}");
+                }
+                assert!(matches!(engine.session().truncate_table("d/t"), Err(Error::Discarded(_))));
+                engine.session().drop_table("d/t").unwrap();
+                assert!(state(&engine, &disk).is_empty());
+            }
+            if is_done {
+                break;
+            }
+        }
+        assert!(old > 0 && new > 20, "{old} {new}");
+    }
+}
+
+#[test]
+fn parts_are_imported_all_of_them_or_none() {
+    // Numbers are others than there.
+    let from = folder(11, &["d/s", "d/t"]);
+    let engine = open_it(&from).unwrap();
+    let mut session = engine.session();
+    session.lock_table_name("d/t", vaquita_engine::MdlMode::SharedNoWrite).unwrap();
+    session.export_tables(&[engine.core().table("d/t").unwrap()], "there").unwrap();
+    for ((parts, named), described) in some_or_all().into_iter().zip([true, false]) {
+        let whole = folder(12, &["d/t"]);
+        let engine = open_it(&whole).unwrap();
+        let wanted = state(&engine, &whole);
+        assert!(engine.session().discard_parts("d/t", named.as_deref()).unwrap());
+        engine.close().unwrap();
+        for part in &parts {
+            let file = file_of(part);
+            whole.put_file(file.as_ref(), &from.contents(file.as_ref()).unwrap());
+            let description = file.replace(".ibd", ".cfg");
+            let contents = from.contents(description.as_ref()).expect("one for each part");
+            if described {
+                whole.put_file(description.as_ref(), &contents);
+            }
+        }
+        let import = |engine: &Engine| engine.session().import_parts("d/t", named.as_deref());
+        let mut old = 0;
+        for cut in 1.. {
+            let disk = whole.fork(cut);
+            let engine = open_it(&disk).unwrap();
+            assert!(is_discarded(&engine));
+            disk.arm_cut(disk.ops() + cut);
+            let done = import(&engine);
+            if !disk.is_off() {
+                let done = done.unwrap();
+                assert_eq!(done.len(), parts.len());
+                assert!(done.iter().all(|one| one.without_description.is_none() == described));
+                drop(engine);
+                disk.power_cut();
+                let disk = disk.restart();
+                assert_eq!(state(&open_it(&disk).unwrap(), &disk), wanted, "what was answered lasts");
+                break;
+            }
+            drop(engine);
+            for outcome in 0..3 {
+                let mut disk = disk.restart();
+                if outcome == 2 {
+                    disk.arm_cut(disk.ops() + 1 + cut % 13);
+                    drop(open_it(&disk));
+                    disk = disk.restart();
+                }
+                let engine = open_it(&disk).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+                if is_discarded(&engine) {
+                    old += 1;
+                    import(&engine).unwrap_or_else(|e| panic!("cut {cut}: {e}"));
+                }
+                assert_eq!(state(&engine, &disk), wanted, "cut {cut}");
+            }
+        }
+        assert!(old > 20, "{old} outcomes are discarded");
+    }
+}
+
+/// If one of the files is not there, or is another table's, none is taken in.
+#[test]
+fn parts_of_which_a_file_is_missing() {
+    let disk = folder(13, &["d/t"]);
+    let engine = open_it(&disk).unwrap();
+    let mut session = engine.session();
+    let wanted = state(&engine, &disk);
+    session.lock_table_name("d/t", vaquita_engine::MdlMode::SharedNoWrite).unwrap();
+    session.export_tables(&[engine.core().table("d/t").unwrap()], "there").unwrap();
+    let files = PARTS.map(|part| (file_of(part), disk.contents(file_of(part).as_ref()).unwrap()));
+    session.unlock_tables();
+    let named = [PARTS[0], PARTS[2]].map(String::from);
+    assert!(matches!(session.import_parts("d/t", Some(&named)), Err(Error::NotDiscarded(_))));
+    assert!(matches!(session.discard_parts("d/t", Some(&["no".into()])), Err(Error::NoSuchTable(_))));
+    session.discard_parts("d/t", Some(&named)).unwrap();
+    disk.put_file(files[0].0.as_ref(), &files[0].1);
+    let missing = session.import_parts("d/t", Some(&named));
+    assert!(matches!(missing, Err(Error::BadImport { missing: true, .. })), "{missing:?}");
+    assert!(is_discarded(&engine));
+    // The file of the first is the user's still.
+    session.import_parts("d/t", Some(&named[..1])).unwrap();
+    assert!(is_discarded(&engine), "the other one is not there");
+    disk.put_file(files[2].0.as_ref(), &files[2].1);
+    session.import_parts("d/t", Some(&named[1..])).unwrap();
+    assert_eq!(state(&engine, &disk), wanted);
+}
+
 /// A clause that was made of an older definition would take parts away that others have added, and name those that they dropped.
 #[test]
 fn a_change_of_an_older_definition_is_not_done() {

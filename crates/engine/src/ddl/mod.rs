@@ -296,20 +296,31 @@ pub fn truncate_table(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks
     Change::run(core, trx, |change| truncate::truncate(change, name, foreign_key_checks))
 }
 
-/// Discards the tablespace of a table; `false`: it is discarded already.
+/// Discards the tablespace of a table, or those of all of its parts, or of those of these names; `false`: they are discarded already.
 ///
 /// # Errors
 /// No such table, one in the system tablespace, one with FULLTEXT indexes; other tables refer to it.
-pub fn discard_tablespace(core: &Core, trx: &mut Trx, name: &str, foreign_key_checks: bool) -> Result<bool> {
-    Change::run(core, trx, |change| discard::discard(change, name, foreign_key_checks))
+pub fn discard_tablespace(
+    core: &Core,
+    trx: &mut Trx,
+    name: &str,
+    of_parts: Option<&[String]>,
+    foreign_key_checks: bool,
+) -> Result<bool> {
+    Change::run(core, trx, |change| discard::discard(change, name, of_parts, foreign_key_checks))
 }
 
-/// Imports the tablespace of a table whose own is discarded.
+/// Imports the tablespace of a table whose own is discarded, or those of all of its parts, or of those of these names: how, for each.
 ///
 /// # Errors
 /// No such table, one that has its tablespace; a file that is not there, not of the table, or not whole.
-pub fn import_tablespace(core: &Core, trx: &mut Trx, name: &str) -> Result<Imported> {
-    Change::run(core, trx, |change| import::import(change, name))
+pub fn import_tablespace(
+    core: &Core,
+    trx: &mut Trx,
+    name: &str,
+    of_parts: Option<&[String]>,
+) -> Result<Vec<Imported>> {
+    Change::run(core, trx, |change| import::import(change, name, of_parts))
 }
 
 /// Creates a table whose tablespace is made of a file from elsewhere, which stays as it is, without its FULLTEXT indexes; how many rows it has. With `checks` its rows are held against its

@@ -66,6 +66,25 @@ pub(super) fn rows_of(change: &Change<'_>, name: &str) -> Result<Vec<TableRow>> 
     }
 }
 
+/// The rows of SYS_TABLES of a table's parts, or of those of these names; of a table that is not partitioned its own.
+pub(super) fn tables_of(
+    change: &Change<'_>,
+    name: &str,
+    of_parts: Option<&[String]>,
+) -> Result<Vec<TableRow>> {
+    let mut rows = rows_of(change, name)?;
+    if rows.is_empty() {
+        rows.push(change.core.dict.user_table_row(change.storage(), name)?);
+    }
+    let Some(wanted) = of_parts else { return Ok(rows) };
+    let find = |part: &String| {
+        let part = part_name(name, part);
+        let found = rows.iter().find(|row| row.name == part).cloned();
+        found.ok_or(Error::NoSuchTable(part))
+    };
+    wanted.iter().map(find).collect()
+}
+
 /// Drops parts of a table.
 pub(super) fn drop_all(change: &mut Change<'_>, table: &str, parts: &[TableRow]) -> Result<()> {
     for row in parts {

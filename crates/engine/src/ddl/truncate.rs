@@ -9,6 +9,7 @@ use crate::dict::ids;
 use crate::dict::load::{TableRow, missing};
 use crate::documents::StopwordChoice;
 use crate::error::{Error, Result};
+use crate::partition::whole_name;
 use vaquita_base::SpaceId;
 
 /// Empties a table.
@@ -45,7 +46,7 @@ fn make_anew(change: &mut Change<'_>, row: &TableRow) -> Result<Emptied> {
         dict.read_parts(change.storage(), row)?
     };
     if parts.discarded {
-        return Err(Error::Discarded(row.name.clone()));
+        return Err(Error::Discarded(whole_name(&row.name).unwrap_or(&row.name).to_owned()));
     }
     parts.auto_inc_from = 0;
     parts.versions = None;

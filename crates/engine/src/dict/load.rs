@@ -123,13 +123,13 @@ impl Dictionary {
         Ok(Some(table))
     }
 
-    /// What the dictionary says of a table whose tablespace is discarded; `None` if it is not, or there is no table.
+    /// What the dictionary says of a table whose tablespace, or that of one of its parts, is discarded; `None` if it is not, or there is no table.
     ///
     /// # Errors
     /// Errors of reading the dictionary.
     pub(crate) fn discarded(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
         let _latch = self.freeze();
-        let Some(row) = self.table_row(storage, name)? else { return Ok(None) };
+        let Some(row) = self.table_row(storage, name)? else { return self.discarded_whole(storage, name) };
         let parts = self.read_parts(storage, &row)?;
         if !parts.discarded || parts.page_size.is_compressed() {
             return Ok(None);

@@ -5,6 +5,7 @@
 //! the table changes all of its parts in one transaction.
 
 use super::Dictionary;
+use super::build::TableParts;
 use super::load::TableRow;
 use super::rows;
 use crate::error::{Error, Result};
@@ -39,12 +40,7 @@ impl Dictionary {
     pub(crate) fn load_whole(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
         let rows = self.part_rows(storage, name)?;
         let Some(first) = rows.first() else { return Ok(None) };
-        let mut definition = self.read_parts(storage, first)?;
-        if definition.discarded {
-            definition.discarded = false;
-        }
-        (definition.id, definition.name) = (whole_id(first.id), name.to_owned());
-        definition.directory = None;
+        let definition = self.whole_parts(storage, first, name)?;
         let defs = definition.index_defs()?;
         let columns: Vec<ColumnDef> = definition.columns.iter().map(|c| c.def.clone()).collect();
         let page_size = definition.page_size;
@@ -59,7 +55,11 @@ impl Dictionary {
         };
         let mut tables = Vec::with_capacity(names.len());
         for part in &names {
-            tables.push(self.part(storage, &part_name(name, part))?);
+            tables.push(self.part(storage, &part_name(name, part)).map_err(|e| match e {
+                // None of the others is read, and none changes, until it is there again.
+                Error::Discarded(_) => Error::Discarded(name.to_owned()),
+                e => e,
+            })?);
         }
         // What the clause names last may come first in the order of names.
         table.id = whole_id(tables[0].id);
@@ -76,6 +76,33 @@ impl Dictionary {
         let keys = keys.map(|key| key_index(&table, &columns, &defs[0], page_size, &key).map(Arc::new));
         let keys = keys.collect::<Result<_>>()?;
         table.parts = Some(Parts { clause, names, tables, scheme, keys });
+        Ok(Some(table))
+    }
+
+    /// What the dictionary says of a table of several parts, whose first this is.
+    fn whole_parts(&self, storage: &Storage, first: &TableRow, name: &str) -> Result<TableParts> {
+        let mut definition = self.read_parts(storage, first)?;
+        definition.discarded = false;
+        (definition.id, definition.name) = (whole_id(first.id), name.to_owned());
+        definition.directory = None;
+        Ok(definition)
+    }
+
+    /// What the dictionary says of a table of several parts of which some are discarded; `None` if none is.
+    pub(super) fn discarded_whole(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
+        let rows = self.part_rows(storage, name)?;
+        let Some(first) = rows.first() else { return Ok(None) };
+        let mut discarded = false;
+        for row in &rows {
+            discarded |= self.read_parts(storage, row)?.discarded;
+        }
+        if !discarded {
+            return Ok(None);
+        }
+        let mut definition = self.whole_parts(storage, first, name)?;
+        definition.discarded = true;
+        let mut table = definition.detached()?;
+        table.triggers = self.objects.now().triggers_of(name).to_vec();
         Ok(Some(table))
     }
 

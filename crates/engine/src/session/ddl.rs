@@ -133,11 +133,22 @@ impl Session {
     /// # Errors
     /// No such table, one in the system tablespace, one with FULLTEXT indexes; other tables refer to it.
     pub fn discard_tablespace(&mut self, name: &str) -> Result<bool> {
+        self.discard_parts(name, None)
+    }
+
+    /// The same of all parts of a partitioned table, or of those that files are named for so.
+    ///
+    /// # Errors
+    /// As [`Session::discard_tablespace`]; no such part.
+    ///
+    /// # Crash
+    /// All of them are discarded, or none.
+    pub fn discard_parts(&mut self, name: &str, of_parts: Option<&[String]>) -> Result<bool> {
         self.check_changeable()?;
         let checks = self.settings.foreign_key_checks;
         let mut done = false;
         self.change_definition(&[name], |core, trx| {
-            done = ddl::discard_tablespace(core, trx, name, checks)?;
+            done = ddl::discard_tablespace(core, trx, name, of_parts, checks)?;
             Ok(())
         })?;
         if done {
@@ -152,10 +163,21 @@ impl Session {
     /// # Errors
     /// No such table, one that has its tablespace; a file that is not there, not of the table, or not whole.
     pub fn import_tablespace(&mut self, name: &str) -> Result<ddl::Imported> {
+        Ok(self.import_parts(name, None)?.pop().unwrap_or_default())
+    }
+
+    /// The same of all parts of a partitioned table, or of those that files are named for so: how, for each.
+    ///
+    /// # Errors
+    /// As [`Session::import_tablespace`]; no such part.
+    ///
+    /// # Crash
+    /// All of them have their tablespaces, or all are discarded.
+    pub fn import_parts(&mut self, name: &str, of_parts: Option<&[String]>) -> Result<Vec<ddl::Imported>> {
         self.check_changeable()?;
-        let mut imported = ddl::Imported::default();
+        let mut imported = Vec::new();
         self.change_definition(&[name], |core, trx| {
-            imported = ddl::import_tablespace(core, trx, name)?;
+            imported = ddl::import_tablespace(core, trx, name, of_parts)?;
             Ok(())
         })?;
         Ok(imported)

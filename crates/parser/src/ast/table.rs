@@ -565,7 +565,36 @@ pub enum PartitionAction<'a> {
     ImportTablespace(&'a [Ident<'a>]),
 }
 
-impl AlterTable<'_> {
+/// What becomes of tablespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TablespaceAction {
+    /// `DISCARD`.
+    Discard,
+    /// `IMPORT`.
+    Import,
+}
+
+impl<'a> AlterTable<'a> {
+    /// What it does to tablespaces, if that is all it does, and of which partitions: `None` of the table, none named of all.
+    pub fn tablespace_action(&self) -> Option<(TablespaceAction, Option<&'a [Ident<'a>]>)> {
+        let [action] = self.actions else { return None };
+        let alone = self.partitioning.is_none()
+            && self.algorithm == AlterAlgorithm::Default
+            && self.lock == AlterLock::Default;
+        let found = match action {
+            AlterAction::DiscardTablespace => (TablespaceAction::Discard, None),
+            AlterAction::ImportTablespace => (TablespaceAction::Import, None),
+            AlterAction::Partition(PartitionAction::DiscardTablespace(names)) if alone => {
+                (TablespaceAction::Discard, Some(*names))
+            }
+            AlterAction::Partition(PartitionAction::ImportTablespace(names)) if alone => {
+                (TablespaceAction::Import, Some(*names))
+            }
+            _ => return None,
+        };
+        Some(found)
+    }
+
     /// The table that EXCHANGE PARTITION names beside its own.
     pub fn exchanged_with(&self) -> Option<&ObjectName<'_>> {
         self.actions.iter().find_map(|action| match action {

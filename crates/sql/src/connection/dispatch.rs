@@ -279,10 +279,7 @@ impl Connection {
     fn check_server_files(&self, stmt: &Stmt<'_>, wanted: &[Wanted]) -> SqlResult<()> {
         let keeps_definition = match stmt {
             Stmt::Maintain(_) | Stmt::Truncate(_) => true,
-            Stmt::AlterTable(alter) => matches!(
-                alter.actions,
-                [ast::AlterAction::DiscardTablespace | ast::AlterAction::ImportTablespace]
-            ),
+            Stmt::AlterTable(alter) => alter.tablespace_action().is_some(),
             _ => false,
         };
         if keeps_definition {

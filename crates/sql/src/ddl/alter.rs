@@ -11,6 +11,7 @@ mod references;
 
 use self::apply::apply;
 pub(super) use self::apply::without_parent;
+pub(super) use self::partitioning::not_partitioned;
 use self::references::check_foreign_keys;
 use super::aside::Aside;
 use super::clauses::{self, Asked, Clauses, Way, Why};
@@ -28,7 +29,7 @@ use vaquita_catalog::{
 use vaquita_engine::Concurrency;
 use vaquita_engine::table::DefaultValue;
 use vaquita_exec::Outcome;
-use vaquita_parser::ast::{self, AlterAction, ColumnPlace};
+use vaquita_parser::ast::{self, AlterAction, ColumnPlace, TablespaceAction};
 use vaquita_plan::column_type as types;
 use vaquita_types::{Kind, SqlError, SqlResult};
 
@@ -73,13 +74,18 @@ pub(super) fn alter_table(
         let message = "'IGNORE' is deprecated and will be removed in a future release.";
         cx.state.warnings.warn(1681, message);
     }
+    // A tablespace may be discarded: the table is not looked at as others are.
+    match alter.tablespace_action() {
+        Some((TablespaceAction::Discard, partitions)) => {
+            return tablespaces::discard(cx, &alter.name, partitions);
+        }
+        Some((TablespaceAction::Import, partitions)) => {
+            return tablespaces::import(cx, &alter.name, partitions);
+        }
+        None => {}
+    }
     if let Some(outcome) = partitioning::alter(cx, alter)? {
         return Ok(outcome);
-    }
-    match alter.actions {
-        [AlterAction::DiscardTablespace] => return tablespaces::discard(cx, &alter.name),
-        [AlterAction::ImportTablespace] => return tablespaces::import(cx, &alter.name),
-        _ => {}
     }
     let (database, name) = names_of(cx, &alter.name)?;
     for _ in 0..TRIES {

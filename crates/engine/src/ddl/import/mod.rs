@@ -15,8 +15,10 @@
 //! The words of FULLTEXT indexes are in other tables, which do not come: the table has no such indexes then, and who asked for the import
 //! adds them again. (In MySQL 5.6 they are there and corrupt.)
 //!
+//! Of a partitioned table all parts are imported, or those that are named, each from its file.
+//!
 //! # Crash
-//! The table is discarded, and its file is as the user put it there or as it would be taken in, either of which can be imported; or the
+//! The table (all of the parts) is discarded, and its file is as the user put it there or as it would be taken in, either of which can be imported; or the
 //! table has its tablespace, with all rows. See [`Entry::TakeIn`](super::log::Entry::TakeIn).
 
 mod convert;
@@ -32,8 +34,8 @@ pub use create::ImportFile;
 pub(super) use create::create;
 
 use super::change::Change;
-use super::definition;
 use super::log::Entry;
+use super::{definition, parts};
 use crate::core::Core;
 use crate::dict::build::TableParts;
 use crate::dict::ids;
@@ -72,38 +74,79 @@ pub struct Imported {
     pub without_words: bool,
 }
 
-/// Imports the tablespace of a table.
-pub(super) fn import(change: &mut Change<'_>, name: &str) -> Result<Imported> {
+/// Imports the tablespace of a table, or those of its parts, of which the ones of these names; how, for each. The dictionary follows the files
+/// of all of them.
+pub(super) fn import(
+    change: &mut Change<'_>,
+    name: &str,
+    of_parts: Option<&[String]>,
+) -> Result<Vec<Imported>> {
     let core = change.core;
     let dict = &core.dict;
-    let row = dict.user_table_row(&core.storage, name)?;
-    if row.space == SpaceId::SYSTEM {
-        return Err(Error::NoOwnTablespace(name.to_owned()));
+    let mut come: Vec<(TableRow, TableParts)> = Vec::new();
+    for row in parts::tables_of(change, name, of_parts)? {
+        if row.space == SpaceId::SYSTEM {
+            return Err(Error::NoOwnTablespace(name.to_owned()));
+        }
+        let parts = dict.read_parts(&core.storage, &row)?;
+        if !parts.discarded {
+            return Err(Error::NotDiscarded(name.to_owned()));
+        }
+        come.push((row, parts));
     }
-    let mut parts = dict.read_parts(&core.storage, &row)?;
-    if !parts.discarded {
-        return Err(Error::NotDiscarded(name.to_owned()));
+    let taken = change.unlatched(|change| {
+        let foreign = numbers_of_files(core, &come)?;
+        let taken = come.iter_mut().map(|(row, parts)| take_in(change, row, parts, &foreign));
+        taken.collect::<Result<Vec<_>>>()
+    })?;
+    let mut all = Vec::with_capacity(taken.len());
+    for ((row, mut parts), (mut imported, row_id)) in come.into_iter().zip(taken) {
+        imported.without_words = !parts.fulltext.is_empty();
+        // Their words are not in the file.
+        parts.fulltext.clear();
+        parts.discarded = false;
+        // Rows without a key must not meet those that come.
+        dict.raise_row_id(&core.storage, row_id)?;
+        definition::delete(change, &row)?;
+        definition::insert(change, &parts)?;
+        change.changes(&row.name);
+        all.push(imported);
     }
-    let (mut imported, row_id) = change.unlatched(|change| take_in(change, &row, &mut parts))?;
-    imported.without_words = !parts.fulltext.is_empty();
-    // Their words are not in the file.
-    parts.fulltext.clear();
-    parts.discarded = false;
-    // Rows without a key must not meet those that come.
-    dict.raise_row_id(&core.storage, row_id)?;
-    definition::delete(change, &row)?;
-    definition::insert(change, &parts)?;
     change.changes(name);
-    Ok(imported)
+    Ok(all)
+}
+
+/// The numbers that the user's files bear, as far as they are files of tablespaces. None is given to what is made of them: after a crash two
+/// files of one number keep the folder from being opened.
+fn numbers_of_files(core: &Core, come: &[(TableRow, TableParts)]) -> Result<Vec<SpaceId>> {
+    let storage = &*core.storage;
+    let mut numbers = Vec::with_capacity(come.len());
+    for (row, parts) in come {
+        let path = storage.place_of(&row.name, parts.directory.as_deref());
+        if storage.fs().exists(&path)
+            && let Ok(source) = Source::open(storage.fs().as_ref(), &path, parts.page_size)
+        {
+            numbers.push(source.header.space);
+        }
+    }
+    Ok(numbers)
 }
 
 /// Makes the table's file of the user's, without a word in the dictionary. The greatest DB_ROW_ID in it comes back, too.
-fn take_in(change: &mut Change<'_>, row: &TableRow, parts: &mut TableParts) -> Result<(Imported, u64)> {
+fn take_in(
+    change: &mut Change<'_>,
+    row: &TableRow,
+    parts: &mut TableParts,
+    foreign: &[SpaceId],
+) -> Result<(Imported, u64)> {
     let storage = change.storage();
     let path = storage.place_of(&row.name, parts.directory.as_deref());
     let description = read_description(storage.fs().as_ref(), &path, &row.name)?;
     let examined = examine(change.core, parts, &path, description.as_ref())?;
     parts.space = ids::space_id(storage)?;
+    while foreign.contains(&parts.space) {
+        parts.space = ids::space_id(storage)?;
+    }
     let made = format!("{}/#sql-vaquita-{:x}", database_of(&row.name), parts.space.get());
     change.will_make(&[Entry::TakeIn { space: parts.space, name: made.clone() }])?;
     let (_, (_, row_id)) = fill(change, parts, &examined, &made)?;

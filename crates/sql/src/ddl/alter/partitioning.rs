@@ -47,31 +47,21 @@ pub(super) fn alter(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResu
 }
 
 fn try_once(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Tried> {
-    let whole = |action: &AlterAction<'_>| {
-        matches!(action, AlterAction::DiscardTablespace | AlterAction::ImportTablespace)
-    };
-    let actions = || alter.actions.iter().filter(|a| matches!(a, AlterAction::Partition(_)) || whole(a));
-    let Some(action) = actions().next() else { return Ok(Tried::Otherwise) };
+    let of_partitions = |action: &&AlterAction<'_>| matches!(action, AlterAction::Partition(_));
+    let Some(action) = alter.actions.iter().find(of_partitions) else { return Ok(Tried::Otherwise) };
     let (database, name) = names_of(cx, &alter.name)?;
     if let Some(what) = exchanged(action) {
         exchange::check_names(cx, (&database, &name), what.with)?;
     }
     let info = match look_at(cx, &database, &name) {
         Ok(info) => info,
-        // Those have no tablespace, and are none of ours.
-        Err(e) if e.code == 1814 => return Ok(Tried::Otherwise),
         Err(e) if exchanged(action).is_some() => return Err(exchange::no_view(e)),
         Err(e) => return Err(e),
     };
     if info.table.parts.is_none() {
-        return match action {
-            AlterAction::Partition(_) => Err(not_partitioned()),
-            _ => Ok(Tried::Otherwise),
-        };
+        return Err(not_partitioned());
     }
-    let AlterAction::Partition(action) = action else {
-        return Err(SqlError::unsupported("DISCARD and IMPORT TABLESPACE of a partitioned table"));
-    };
+    let AlterAction::Partition(action) = action else { return Ok(Tried::Otherwise) };
     let alone = alter.actions.len() == 1 && alter.partitioning.is_none();
     if !alone || alter.algorithm != AlterAlgorithm::Default || alter.lock != AlterLock::Default {
         return Err(SqlError::new(1064, "An action on partitions stands alone"));
@@ -88,9 +78,6 @@ fn try_once(cx: &mut StmtCx<'_>, alter: &ast::AlterTable<'_>) -> SqlResult<Tried
         PartitionAction::Exchange { name, table, validation } => {
             let what = Exchanged { name, with: table, validation: *validation };
             exchange::exchange(cx, &info, &partitioned, &what)?
-        }
-        PartitionAction::DiscardTablespace(_) | PartitionAction::ImportTablespace(_) => {
-            return Err(SqlError::unsupported("DISCARD and IMPORT PARTITION .. TABLESPACE"));
         }
         _ => return Ok(Tried::Otherwise),
     };
@@ -111,7 +98,7 @@ fn is_listed(partitioned: &Partitioned) -> bool {
     partitioned.method.is_range() || partitioned.method.is_list()
 }
 
-fn not_partitioned() -> SqlError {
+pub(in super::super) fn not_partitioned() -> SqlError {
     SqlError::new(1505, "Partition management on a not partitioned table is not possible")
 }
 
