@@ -1,5 +1,4 @@
 //! Documents that are deleted and still in lists make words less rare, but to a query of one word, as MySQL 5.6.24 counts them.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
