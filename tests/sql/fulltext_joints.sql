@@ -1,0 +1,27 @@
+-- Where + and - in boolean mode are signs, and where they only divide: between two characters of words. Documents that are found, without ranks.
+create table t (id int primary key, a varchar(200), fulltext k (a)) charset utf8mb4;
+set names utf8mb4;
+insert into t values (1, 'foo'), (2, 'bar'), (3, 'foo bar'), (4, 'pear'), (5, 'pear foo'), (6, 'x'), (7, 'foo-bar'), (8, '日本 foo'), (9, 'éfoo'), (10, 'bar ébar');
+select 'foo-bar' q, group_concat(id order by id) from t where match (a) against ('foo-bar' in boolean mode);
+select '+foo-bar' q, group_concat(id order by id) from t where match (a) against ('+foo-bar' in boolean mode);
+select '-foo-bar pear' q, group_concat(id order by id) from t where match (a) against ('-foo-bar pear' in boolean mode);
+select 'foo+bar' q, group_concat(id order by id) from t where match (a) against ('foo+bar' in boolean mode);
+select '+foo+bar' q, group_concat(id order by id) from t where match (a) against ('+foo+bar' in boolean mode);
+select 'foo -bar' q, group_concat(id order by id) from t where match (a) against ('foo -bar' in boolean mode);
+select 'foo- bar' q, group_concat(id order by id) from t where match (a) against ('foo- bar' in boolean mode);
+select 'foo-(bar)' q, group_concat(id order by id) from t where match (a) against ('foo-(bar)' in boolean mode);
+select 'foo-"bar"' q, group_concat(id order by id) from t where match (a) against ('foo-"bar"' in boolean mode);
+select 'foo,-bar' q, group_concat(id order by id) from t where match (a) against ('foo,-bar' in boolean mode);
+select 'foo*-bar' q, group_concat(id order by id) from t where match (a) against ('foo*-bar' in boolean mode);
+select '(foo)-bar' q, group_concat(id order by id) from t where match (a) against ('(foo)-bar' in boolean mode);
+select '"foo"-bar' q, group_concat(id order by id) from t where match (a) against ('"foo"-bar' in boolean mode);
+select '"foo"@3-bar' q, group_concat(id order by id) from t where match (a) against ('"foo"@3-bar' in boolean mode);
+select 'fooé-bar' q, group_concat(id order by id) from t where match (a) against ('fooé-bar' in boolean mode);
+select 'foo+ébar' q, group_concat(id order by id) from t where match (a) against ('foo+ébar' in boolean mode);
+select 'foo日-bar' q, group_concat(id order by id) from t where match (a) against ('foo日-bar' in boolean mode);
+select 'foo+日本' q, group_concat(id order by id) from t where match (a) against ('foo+日本' in boolean mode);
+select 'foo、+bar' q, group_concat(id order by id) from t where match (a) against ('foo、+bar' in boolean mode);
+select 'foo😀+bar' q, group_concat(id order by id) from t where match (a) against ('foo😀+bar' in boolean mode);
+select 'foo_+bar' q, group_concat(id order by id) from t where match (a) against ('foo_+bar' in boolean mode);
+select '3-bar' q, group_concat(id order by id) from t where match (a) against ('3-bar' in boolean mode);
+select 'foo>bar' q, group_concat(id order by id) from t where match (a) against ('foo>bar' in boolean mode);
