@@ -176,3 +176,16 @@ update v1 set g = 0;
 select * from vt order by id;
 drop view v1, v2;
 drop table vt;
+
+-- A value that an UPDATE makes raises the counter.
+create table numbered (id int auto_increment, g int, primary key (id, g), unique (g, id)) partition by hash (g) partitions 3;
+insert into numbered (g) values (1), (2), (3);
+update numbered set id = 50 where g = 1;
+insert into numbered (g) values (5);
+update numbered set id = 70, g = 4 where g = 3;
+update numbered set id = -5 where g = 4;
+update numbered set id = 300 where g = 99;
+insert into numbered values (50, 1) on duplicate key update id = 200;
+insert into numbered (g) values (6);
+select * from numbered order by g;
+drop table numbered;

@@ -169,6 +169,13 @@ impl Statement<'_> {
         let Session { core, trx, meant, .. } = &mut *self.session;
         let changed = routed::update(core, trx, table, key, changes, how, parts_meant(meant, table))?;
         core.metrics.rows_updated.add(u64::from(changed));
+        if changed && table.parts.is_some() {
+            // As in MySQL 5.6; of other tables it raises no counter.
+            let auto = |(column, _): &&(usize, Field<'_>)| table.columns[*column].auto_increment;
+            if let Some((_, Some(stored))) = changes.iter().find(auto) {
+                self.note_auto_inc(table, stored)?;
+            }
+        }
         Ok(changed)
     }
 
