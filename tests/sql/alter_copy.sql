@@ -133,3 +133,24 @@ show warnings;
 select * from oo order by id;
 drop table oo;
 set sql_mode = default;
+
+-- A counter goes with its column.
+create table gone (id int auto_increment primary key, x int not null);
+insert into gone values (10, 0), (20, 0), (30, 7);
+alter table gone drop id, modify x int not null auto_increment, add primary key (x);
+select * from gone order by x;
+create table other (id int auto_increment primary key, x int not null);
+insert into other values (10, 1), (20, 2);
+alter table other drop id, add seq int auto_increment primary key;
+select * from other order by x;
+insert into other (x) values (3);
+select * from other order by x;
+create table stays (id int auto_increment primary key, x int not null);
+insert into stays values (10, 1), (20, 2);
+alter table stays drop primary key, modify id int not null, add y int auto_increment primary key, algorithm = copy;
+select * from stays order by x;
+create table empty (id int auto_increment primary key, x int) auto_increment = 50;
+alter table empty drop id, add id2 int auto_increment primary key;
+insert into empty (x) values (1);
+select id2, x from empty;
+drop table gone, other, stays, empty;

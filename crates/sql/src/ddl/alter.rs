@@ -11,7 +11,6 @@ mod references;
 
 use self::apply::apply;
 pub(super) use self::apply::without_parent;
-pub(super) use self::partitioning::not_partitioned;
 use self::references::check_foreign_keys;
 use super::aside::Aside;
 use super::clauses::{self, Asked, Clauses, Way, Why};
@@ -287,8 +286,10 @@ fn change_of(
         change.way = if counts { Way::Copy(Why::NoOther) } else { Way::Rebuild };
         change.lets_write = false;
     }
-    if change.definition.auto_increment.is_none() {
-        // A table that is written anew goes on counting where it was.
+    let counted = info.auto_increment;
+    let stays = counted.is_some() && change.definition.columns.iter().any(|column| column.origin == counted);
+    if change.definition.auto_increment.is_none() && stays {
+        // A table that is written anew goes on counting where it was, for another column, too, unless the one that was counted is gone.
         change.definition.auto_increment = super::next_auto_increment(cx, info)?;
     }
     Ok(change)
