@@ -1,5 +1,6 @@
 //! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE, and what ALTER TABLE does of these to some partitions.
 
+use crate::ddl::not_partitioned;
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::TableInfo;
@@ -176,10 +177,6 @@ fn one(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, name: &ObjectName<'_>) -> SqlRes
         }
         MaintainAction::Checksum => Vec::new(),
     })
-}
-
-fn not_partitioned() -> SqlError {
-    SqlError::new(1505, "Partition management on a not partitioned table is not possible")
 }
 
 /// The numbers of the parts that a statement names by their partitions, or what is said if it names others.

@@ -366,18 +366,13 @@ impl Run {
 mod tests {
     use super::*;
     use crate::error::Error;
+    use crate::online::temp_file::storage_on as open;
     use std::cell::Cell;
     use vaquita_base::{IndexId, ManualClock, Rng};
     use vaquita_format::PageSize;
     use vaquita_format::column::ColumnDef;
     use vaquita_format::index_def::{IndexSpec, RowFormat};
     use vaquita_io::sim::SimDisk;
-    use vaquita_storage::Options;
-
-    fn open(disk: &SimDisk) -> Storage {
-        disk.put_dir("/db".as_ref());
-        Storage::open(Arc::new(disk.clone()), Arc::new(ManualClock::new()), Options::new("/db")).unwrap()
-    }
 
     fn progress() -> Progress {
         Progress::new(Arc::new(ManualClock::new()))

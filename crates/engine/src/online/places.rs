@@ -169,21 +169,15 @@ impl Places {
 mod tests {
     use super::*;
     use crate::online::packed::push_all;
+    use crate::online::temp_file::storage_on as open;
     use vaquita_base::codec::push_u32;
-    use vaquita_base::{IndexId, ManualClock, Rng};
+    use vaquita_base::{IndexId, Rng};
     use vaquita_format::PageSize;
     use vaquita_format::column::{Charset, ColumnDef};
     use vaquita_format::index_def::IndexSpec;
     use vaquita_format::row_format::RowFormat;
     use vaquita_format::tuple::TupleField;
     use vaquita_io::sim::SimDisk;
-    use vaquita_storage::Options;
-
-    fn open(disk: &SimDisk) -> Arc<Storage> {
-        disk.put_dir("/db".as_ref());
-        let opened = Storage::open(Arc::new(disk.clone()), Arc::new(ManualClock::new()), Options::new("/db"));
-        Arc::new(opened.unwrap())
-    }
 
     fn packed(text: &[u8], n: u32) -> Vec<u8> {
         let mut out = Vec::new();

@@ -277,15 +277,9 @@ impl LogReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vaquita_base::{ManualClock, Rng};
+    use crate::online::temp_file::storage_on as open;
+    use vaquita_base::Rng;
     use vaquita_io::sim::{Fault, Injection, SimDisk};
-    use vaquita_storage::Options;
-
-    fn open(disk: &SimDisk) -> Arc<Storage> {
-        disk.put_dir("/db".as_ref());
-        let opened = Storage::open(Arc::new(disk.clone()), Arc::new(ManualClock::new()), Options::new("/db"));
-        Arc::new(opened.unwrap())
-    }
 
     fn record(rng: &mut Rng, n: u32) -> Vec<u8> {
         let mut record = vec![0; rng.index(300)];

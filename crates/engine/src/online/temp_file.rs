@@ -56,3 +56,12 @@ impl Drop for TempFile {
         let _ = self.fs.remove_file(&self.path);
     }
 }
+
+/// A folder of its own, for tests of what keeps temporary files.
+#[cfg(test)]
+pub(crate) fn storage_on(disk: &vaquita_io::sim::SimDisk) -> Arc<Storage> {
+    disk.put_dir("/db".as_ref());
+    let clock = Arc::new(vaquita_base::ManualClock::new());
+    let opened = Storage::open(Arc::new(disk.clone()), clock, vaquita_storage::Options::new("/db"));
+    Arc::new(opened.expect("an empty folder can be opened"))
+}

@@ -49,13 +49,12 @@ pub(crate) fn by_words_of(mut call: Expr, index: Arc<dyn FullText>) -> Expr {
 
 /// What makes words of the text: an index, or InnoDB's own way.
 fn analyzer(e: &Expr, cx: &mut EvalCx<'_>, collation: Collation) -> SqlResult<Arc<Analyzer>> {
-    match &e.node {
-        Node::Call(call) => match &call.data {
-            Data::Words(index) => index.analyzer(cx, collation),
-            _ => Ok(Arc::new(Analyzer::innodb(collation))),
-        },
-        _ => Ok(Arc::new(Analyzer::innodb(collation))),
+    if let Node::Call(call) = &e.node
+        && let Data::Words(index) = &call.data
+    {
+        return index.analyzer(cx, collation);
     }
+    Ok(Arc::new(Analyzer::innodb(collation)))
 }
 
 evals! {

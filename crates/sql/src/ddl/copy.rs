@@ -304,8 +304,10 @@ impl<'t> Rows<'t> {
     ) -> Result<(), Failure> {
         let sources = std::mem::take(&mut self.sources);
         let new = self.new.clone();
-        let rows = statement.estimate_rows(from)?;
-        let mut numbers = self.asking.map(|asking| Numbers::new(&new, asking, state, rows));
+        let mut numbers = match self.asking {
+            Some(asking) => Some(Numbers::new(&new, asking, state, statement.estimate_rows(from)?)),
+            None => None,
+        };
         let progress = statement.session().progress().clone();
         let mut cursor = statement.cursor(from, &ReadOptions::default())?;
         cursor.seek_first();

@@ -48,6 +48,7 @@ use vaquita_types::{SqlError, SqlResult};
 
 pub(crate) use alter::recreate;
 pub(crate) use import::create_table_of_file;
+pub(crate) use partitions::not_partitioned;
 pub(crate) use show_create::{show_create_table, style as show_style};
 
 /// Executes a definition. Privileges are checked, what was open is committed; whatever it commits itself is durable when

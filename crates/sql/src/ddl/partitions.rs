@@ -11,6 +11,11 @@ use vaquita_parser::ast::{self, ColumnRef, ExprKind};
 use vaquita_plan::partition::check;
 use vaquita_types::{SqlError, SqlResult, Value};
 
+/// What is said of a table that has no partitions.
+pub(crate) fn not_partitioned() -> SqlError {
+    SqlError::new(1505, "Partition management on a not partitioned table is not possible")
+}
+
 /// What is said of directories of partitions.
 ///
 /// # Errors

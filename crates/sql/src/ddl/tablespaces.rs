@@ -1,7 +1,7 @@
 //! ALTER TABLE .. DISCARD TABLESPACE and .. IMPORT TABLESPACE: answers and warnings of MySQL 5.6.24. Those of partitioned tables, and
 //! DISCARD and IMPORT PARTITION .. TABLESPACE, are MySQL 5.7's: 5.6 has none (1031).
 
-use super::alter::not_partitioned;
+use super::partitions::not_partitioned;
 use super::{names_of, views};
 use crate::statement::StmtCx;
 use std::sync::Arc;

@@ -6,7 +6,8 @@
 //! | EXCHANGE PARTITION | a part and a table change places: [`exchange`](super::exchange) |
 //! | all else: other ways to divide rows, COALESCE, REORGANIZE, REBUILD, ADD PARTITION of HASH and KEY, columns and indexes | the rows are written anew, while others read |
 
-use super::super::{look_at, names_of, partitions};
+use super::super::partitions::{self, not_partitioned};
+use super::super::{look_at, names_of};
 use super::exchange::{self, Exchanged};
 use super::{TRIES, too_often};
 use crate::statement::StmtCx;
@@ -96,10 +97,6 @@ fn exchanged<'a>(action: &'a AlterAction<'a>) -> Option<Exchanged<'a>> {
 
 fn is_listed(partitioned: &Partitioned) -> bool {
     partitioned.method.is_range() || partitioned.method.is_list()
-}
-
-pub(in super::super) fn not_partitioned() -> SqlError {
-    SqlError::new(1505, "Partition management on a not partitioned table is not possible")
 }
 
 /// What a statement that writes the rows anew makes of the clause; whether the table is, or was, partitioned.
