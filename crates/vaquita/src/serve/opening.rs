@@ -15,8 +15,8 @@ pub(super) fn announce_take_over(dir: &Path, log: &ErrorLog) {
          account"
     ));
     log.warning(&format!(
-        "{dir}: partitions, FULLTEXT indexes and triggers of that server are not kept up, and definitions that change from now \
-         on are not written into .frm files: let it open the folder again only if none of these was touched"
+        "{dir}: tables with triggers of that server can only be read, and definitions are not written into .frm files: when it opens \
+         the folder again it does not know the tables that were made here"
     ));
 }
 
