@@ -72,21 +72,18 @@ impl PageCleaner {
         let rates = storage.settings();
         let rules = FlushRules::new(&rates);
         let n = if idle { rules.io_capacity as usize } else { self.pages_wanted(&rules, storage) };
-        let instances = storage.pool().instances().len();
-        let (lru_depth, by_age) = (rates.lru_scan_depth as usize, n.div_ceil(instances));
-        let share = |instance| Share::new(instance, lru_depth, by_age);
-        // The last one is taken first.
-        let shares = (0..instances).rev().map(share).collect();
-        let done = storage.cleaners.run(shares, |share| share.clean(storage.pool(), storage.flusher()))?;
-        let mut report = CleanerReport::default();
-        for share in done {
-            report.freed += share.report.freed;
-            report.lru_written += share.report.lru_written;
-            report.list_written += share.report.list_written;
-        }
+        let report = clean(storage, rates.lru_scan_depth as usize, n)?;
         self.averages.pages_sum += report.list_written as f64;
         storage.checkpoint()?;
         Ok(report)
+    }
+
+    /// What is done between the steps when dirty pages have come to the eviction end: frames are made free.
+    ///
+    /// # Errors
+    /// As [`PageCleaner::step`].
+    pub(crate) fn free_frames(&self, storage: &Storage) -> Result<CleanerReport> {
+        clean(storage, storage.settings().lru_scan_depth as usize, 0)
     }
 
     fn pages_wanted(&mut self, rules: &FlushRules, storage: &Storage) -> usize {
@@ -104,6 +101,22 @@ impl PageCleaner {
         let for_redo = pool.count_dirty_below(redo_limit) as f64;
         rules.pages(pressure, self.averages.pages_per_step, for_redo)
     }
+}
+
+/// Keeps frames free at each eviction end, and writes so many of the oldest pages.
+fn clean(storage: &Storage, lru_depth: usize, by_age: usize) -> Result<CleanerReport> {
+    let instances = storage.pool().instances().len();
+    let share = |instance| Share::new(instance, lru_depth, by_age.div_ceil(instances));
+    // The last one is taken first.
+    let shares = (0..instances).rev().map(share).collect();
+    let done = storage.cleaners.run(shares, |share| share.clean(storage.pool(), storage.flusher()))?;
+    let mut report = CleanerReport::default();
+    for share in done {
+        report.freed += share.report.freed;
+        report.lru_written += share.report.lru_written;
+        report.list_written += share.report.list_written;
+    }
+    Ok(report)
 }
 
 impl Averages {

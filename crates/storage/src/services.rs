@@ -60,6 +60,7 @@ impl Services {
 impl Drop for Services {
     fn drop(&mut self) {
         self.threads.ask_to_end();
+        self.storage.pool().shortage.call();
         self.storage.room_service.end();
         self.storage.log().wake();
     }
@@ -69,7 +70,10 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
     let mut cleaner = PageCleaner::new();
     let mut last_lsn = Lsn::ZERO;
     let mut next_step_us = 0;
-    while !stop.wait(CLEANER_PERIOD / 20) {
+    while !stop.is_set() {
+        if storage.pool().shortage.rest(CLEANER_PERIOD / 20) && !stop.is_set() {
+            cleaner.free_frames(storage)?;
+        }
         let now = storage.clock().now_us();
         if now >= next_step_us {
             next_step_us = now + CLEANER_PERIOD.as_micros() as u64;

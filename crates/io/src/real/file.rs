@@ -16,6 +16,7 @@
 //! times. After a failed sync the kernel may have dropped the data and would call the next sync a success, so the
 //! failure is remembered.
 
+use super::releases::Open;
 use crate::aligned::{ALIGN, AlignedBuf, SECTOR};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::{File, OpenMode, OpenOptions};
@@ -25,6 +26,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 use std::io::IoSlice;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Zeros written at a time where the file system cannot allocate without writing.
@@ -44,6 +46,8 @@ pub struct RealFile {
     sync_failed: AtomicBool,
     /// Held while the length is changed, so that a failed growth restores the length it found.
     resize: Mutex<()>,
+    /// Whose space the disk gets back before it is said to be full.
+    removed: Arc<Open>,
 }
 
 /// Why a transfer stopped before its end.
@@ -55,7 +59,7 @@ enum Stop {
 }
 
 impl RealFile {
-    pub(super) fn open(path: &Path, options: OpenOptions) -> Result<Self> {
+    pub(super) fn open(path: &Path, options: OpenOptions, removed: &Arc<Open>) -> Result<Self> {
         let mut flags = match options.mode {
             OpenMode::Read => OFlags::RDONLY,
             OpenMode::ReadWrite => OFlags::RDWR,
@@ -76,6 +80,7 @@ impl RealFile {
             forces_writes: AtomicBool::new(true),
             sync_failed: AtomicBool::new(false),
             resize: Mutex::new(()),
+            removed: removed.clone(),
         })
     }
 
@@ -211,6 +216,15 @@ impl RealFile {
     }
 
     fn write(&self, buf: &[u8], offset: u64, how: ReadWriteFlags) -> Result<()> {
+        match self.write_once(buf, offset, how) {
+            Err(error) if error.kind == ErrorKind::NoSpace && self.removed.wait() => {
+                self.write_once(buf, offset, how)
+            }
+            written => written,
+        }
+    }
+
+    fn write_once(&self, buf: &[u8], offset: u64, how: ReadWriteFlags) -> Result<()> {
         self.check_range("write", offset, buf.len())?;
         if self.must_bounce(buf.as_ptr() as usize) {
             return self.write_aligned(&AlignedBuf::from_slice(buf), offset, how);
@@ -238,7 +252,12 @@ impl RealFile {
     /// Grows with space really allocated, so that a later write cannot find the disk full.
     fn grow(&self, old: u64, new: u64) -> Result<()> {
         let by = new - old;
-        match retry(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), old, by)) {
+        let allocate = || retry(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), old, by));
+        let allocated = match allocate() {
+            Err(Errno::NOSPC | Errno::DQUOT) if self.removed.wait() => allocate(),
+            allocated => allocated,
+        };
+        match allocated {
             Ok(()) => Ok(()),
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.grow_by_writing(old, new),
             Err(e) => Err(os(e, "grow", &self.path).at(old, usize::try_from(by).unwrap_or(usize::MAX))),

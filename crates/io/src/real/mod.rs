@@ -14,6 +14,7 @@ mod dir_lock;
 mod file;
 #[allow(unsafe_code)]
 mod file_lock;
+mod releases;
 #[allow(unsafe_code)]
 mod threads;
 #[allow(unsafe_code)]
@@ -25,7 +26,9 @@ pub use file_lock::writer_of;
 use crate::error::{Error, Result};
 use crate::file::{BatchOp, File, FileSystem, OpenOptions, Transfer};
 use file::{os, retry};
+use releases::{LARGE, Releases};
 use rustix::fs::{Mode, OFlags};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,13 +66,14 @@ pub enum AsyncIo {
 pub struct RealDisk {
     rings: Option<Rings>,
     workers: Workers,
+    releases: Releases,
 }
 
 impl RealDisk {
     /// Finds out what the kernel offers. Never fails: without io_uring, threads carry the batches.
     pub fn new(options: RealDiskOptions) -> Self {
         let rings = if options.native_aio { Rings::probe(options.batch_depth) } else { None };
-        Self { rings, workers: Workers::new(options.io_threads) }
+        Self { rings, workers: Workers::new(options.io_threads), releases: Releases::default() }
     }
 
     /// What carries the batches.
@@ -82,7 +86,7 @@ impl RealDisk {
     /// # Errors
     /// As there.
     pub fn open_file(&self, path: &Path, options: OpenOptions) -> Result<Arc<RealFile>> {
-        Ok(Arc::new(RealFile::open(path, options)?))
+        Ok(Arc::new(RealFile::open(path, options, self.releases.open())?))
     }
 }
 
@@ -90,6 +94,14 @@ impl Default for RealDisk {
     fn default() -> Self {
         Self::new(RealDiskOptions::default())
     }
+}
+
+/// A file that takes a while to be removed, opened. Who may not open it may remove it all the same.
+fn open_large(path: &Path) -> Option<OwnedFd> {
+    let is_large = |found: &std::fs::Metadata| found.is_file() && found.len() >= LARGE;
+    std::fs::symlink_metadata(path).ok().filter(is_large)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    retry(|| rustix::fs::open(path, flags, Mode::empty())).ok()
 }
 
 /// One transfer on the calling thread.
@@ -117,7 +129,12 @@ impl FileSystem for RealDisk {
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
-        std::fs::remove_file(path).map_err(|e| Error::from_os(&e, "remove", path))
+        let large = open_large(path);
+        std::fs::remove_file(path).map_err(|e| Error::from_os(&e, "remove", path))?;
+        if let Some(file) = large {
+            self.releases.close(file);
+        }
+        Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {

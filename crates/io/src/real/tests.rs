@@ -457,3 +457,37 @@ fn batches_nest_and_run_from_many_threads() {
         });
     }
 }
+
+/// The name of a large file is gone when the call returns, as that of a small one; nothing keeps its space in the end.
+#[test]
+fn a_large_file_that_is_removed_is_gone_and_closed() {
+    let folder = Folder::new();
+    let disk = RealDisk::default();
+    for (name, len) in [("small.ibd", 4096), ("large.ibd", releases::LARGE)] {
+        let path = folder.file(name);
+        disk.open(&path, options(OpenMode::CreateNew, false)).unwrap().set_len(len).unwrap();
+        disk.remove_file(&path).unwrap();
+        assert!(!disk.exists(&path), "{name}");
+        assert_eq!(disk.remove_file(&path).unwrap_err().kind, ErrorKind::NotFound);
+    }
+    disk.releases.open().wait();
+    let still_open = |file: std::io::Result<std::fs::DirEntry>| {
+        let target = std::fs::read_link(file.unwrap().path()).unwrap_or_default();
+        target.starts_with(&folder.0).then_some(target)
+    };
+    let left: Vec<_> = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(still_open).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A link is removed itself, whatever it leads to.
+#[test]
+fn what_a_link_leads_to_stays() {
+    let folder = Folder::new();
+    let disk = RealDisk::default();
+    let (target, link) = (folder.file("target.ibd"), folder.file("link.ibd"));
+    let file = disk.open(&target, options(OpenMode::CreateNew, false)).unwrap();
+    file.set_len(releases::LARGE).unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    disk.remove_file(&link).unwrap();
+    assert_eq!((disk.exists(&link), disk.exists(&target)), (false, true));
+}

@@ -33,6 +33,7 @@ mod lru;
 mod page_map;
 mod read_ahead;
 mod reader;
+mod shortage;
 
 pub(crate) use arena::ArenaFrame;
 pub use dump::read_hot_set;
@@ -42,6 +43,7 @@ pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard, as
 use lru::LruList;
 use page_map::PageMap;
 pub use read_ahead::ReadAhead;
+use shortage::Shortage;
 
 use crate::error::{Error, Result};
 use crate::frames::{FrameMemory, prefetch};
@@ -57,6 +59,8 @@ use vaquita_format::checksum::ChecksumAlgorithm;
 /// Parking places for threads that wait for page latches. Who gives a latch up wakes all that sleep at its place: those who
 /// wait for another page wake for nothing, which many places make rare.
 const PARKING_PLACES: usize = 4_096;
+/// Pages that could not be taken, at an eviction end, for the page cleaner to be called.
+const SHORTAGE: u32 = 32;
 
 /// What happens to a page between its read and its first use: recovery applies redo here.
 pub trait AfterRead: Send + Sync {
@@ -140,6 +144,8 @@ pub struct BufferPool {
     old_blocks_time_ms: AtomicU32,
     lru_scan_depth: AtomicU32,
     read_ahead: ReadAhead,
+    /// Of frames that are free or clean, at the eviction end.
+    pub(crate) shortage: Shortage,
     /// What the pool has done.
     pub stats: PoolStats,
 }
@@ -191,6 +197,7 @@ impl BufferPool {
             old_blocks_time_ms: AtomicU32::new(options.live.old_blocks_time_ms),
             lru_scan_depth: AtomicU32::new(options.live.lru_scan_depth),
             read_ahead: ReadAhead::new(options),
+            shortage: Shortage::default(),
             stats: PoolStats::default(),
         })
     }
@@ -600,7 +607,7 @@ impl BufferPool {
                 self.assert_vacant(frame_no);
                 return Ok(frame_no);
             }
-            if let Some(frame_no) = self.evict_one(instance) {
+            if let Some(frame_no) = self.evict_or_call(instance) {
                 return Ok(frame_no);
             }
             self.stats.wait_free.add(1);
@@ -622,11 +629,27 @@ impl BufferPool {
 
     /// Takes the oldest clean page off its frame; the frame is returned exclusively latched.
     fn evict_one(&self, instance: &Instance) -> Option<u32> {
+        self.evict_counting(instance, &mut 0)
+    }
+
+    /// The same; calls the page cleaner if many older ones could not be taken.
+    fn evict_or_call(&self, instance: &Instance) -> Option<u32> {
+        let mut passed = 0;
+        let evicted = self.evict_counting(instance, &mut passed);
+        if passed >= SHORTAGE {
+            self.shortage.call();
+        }
+        evicted
+    }
+
+    /// `passed` is told how many pages were looked at.
+    fn evict_counting(&self, instance: &Instance, passed: &mut u32) -> Option<u32> {
         let mut lru = instance.lru.lock();
         let mut candidate = lru.tail();
         for _ in 0..self.lru_scan_depth.load(Ordering::Relaxed).max(100) {
             let frame_no = candidate?;
             candidate = lru.towards_head(frame_no);
+            *passed += 1;
             let frame = self.frame(frame_no);
             if !frame.is_clean() || !frame.latch.try_exclusive() {
                 continue;

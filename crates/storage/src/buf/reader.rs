@@ -177,7 +177,7 @@ impl BufferPool {
         if self.free_in(instance) > 0 {
             return true;
         }
-        match self.evict_one(instance) {
+        match self.evict_or_call(instance) {
             Some(frame_no) => {
                 self.release_free(frame_no);
                 true
