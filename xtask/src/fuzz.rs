@@ -14,7 +14,7 @@ use crate::process::{Failure, cargo, cargo_once, output_of, step, target_folder}
 /// Coverage of edges with counters, and traces of comparisons so that magic numbers are found.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing -Ccodegen-units=1";
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 pub(crate) const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// An input that takes longer is a find: no decoder may loop.
 const INPUT_SECONDS_MAX: u32 = 10;
@@ -50,6 +50,8 @@ impl Fuzzer {
             .args(["--profile", "fuzz", "--target", TRIPLE]);
         if runs == Runs::Seconds {
             instrumented.env("CARGO_PROFILE_FUZZ_OPT_LEVEL", "1");
+            // Each crate waits for the one below it: two threads make its code, not one.
+            instrumented.env("CARGO_PROFILE_FUZZ_CODEGEN_UNITS", "16");
         }
         step("build the fuzz targets with coverage", &mut instrumented)?;
         Ok(Fuzzer {

@@ -58,6 +58,8 @@ pub struct BulkBuilder<'t> {
     max_trx_id: TrxId,
     levels: Vec<Filling>,
     records: u64,
+    /// Used again from record to record.
+    record: RecBuf,
     /// Pages from here on have no log; `None`: it is not known yet.
     without_log: Option<PageNo>,
     /// Those that were made, and how many of them were written.
@@ -79,6 +81,7 @@ impl<'t> BulkBuilder<'t> {
             max_trx_id: TrxId(0),
             levels: Vec::new(),
             records: 0,
+            record: RecBuf::new(),
             without_log: None,
             built: Vec::new(),
             written: 0,
@@ -115,10 +118,20 @@ impl<'t> BulkBuilder<'t> {
     /// If the tuple does not have the fields of the index.
     pub fn push(&mut self, tuple: &Tuple<'_>) -> Result<()> {
         self.check_order(tuple)?;
-        let stored = self.tree.store_in(self.storage, tuple, self.room())?;
-        self.append(0, &stored.record)?;
+        let mut record = std::mem::take(&mut self.record);
+        let appended = self.append_tuple(tuple, &mut record);
+        self.record = record;
+        appended?;
         self.records += 1;
         Ok(())
+    }
+
+    fn append_tuple(&mut self, tuple: &Tuple<'_>, record: &mut RecBuf) -> Result<()> {
+        if self.tree.encode_whole(tuple, record)? {
+            return self.append(0, record);
+        }
+        let stored = self.tree.store_in(self.storage, tuple, self.room())?;
+        self.append(0, &stored.record)
     }
 
     /// Adds an encoded record with the key of a tuple; see [`BulkBuilder::push`].

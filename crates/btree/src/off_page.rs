@@ -61,12 +61,17 @@ pub fn page_capacity(page_len: usize) -> usize {
     page_len - DATA - fil::TRAILER_SIZE
 }
 
+/// Bytes of a record from which no value has to move off the page.
+fn stays_max(index: &IndexDef) -> usize {
+    index.rec_size_max().min(index.zip_rec_size_max().unwrap_or(usize::MAX))
+}
+
 /// Chooses the fields of a leaf tuple that move off the page, in index order; none if the record fits.
 ///
 /// # Errors
 /// [`Error::RecordTooBig`] if it does not fit whatever moves.
 pub fn choose(index: &IndexDef, tuple: &Tuple<'_>) -> Result<Vec<usize>> {
-    let max = index.rec_size_max().min(index.zip_rec_size_max().unwrap_or(usize::MAX));
+    let max = stays_max(index);
     let size_of = |t: &Tuple<'_>| encoded_size(index.layout(), t).total();
     let size = size_of(tuple);
     if size <= max {
@@ -140,6 +145,22 @@ impl Tree {
     /// If the tuple does not have the fields of the index.
     pub fn store(&self, storage: &Storage, tuple: &Tuple<'_>) -> Result<Stored> {
         self.store_in(storage, tuple, ROOM)
+    }
+
+    /// Encodes a leaf tuple none of whose values has to move off the page; false if one has.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooBig`], for the node pointer that a split may make of it.
+    ///
+    /// # Panics
+    /// As [`RecBuf::of`].
+    pub(crate) fn encode_whole(&self, tuple: &Tuple<'_>, record: &mut RecBuf) -> Result<bool> {
+        let size = encoded_size(self.index.layout(), tuple);
+        if size.total() > stays_max(&self.index) {
+            return Ok(false);
+        }
+        record.set_sized(&self.index, tuple, size)?;
+        Ok(true)
     }
 
     /// The same; `room` is what is to be left in the space for others, if anything.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use vaquita_base::PageNo;
 use vaquita_format::index_def::IndexDef;
 use vaquita_format::record::fields_of_record;
-use vaquita_format::record::{Offsets, encode, encoded_size};
+use vaquita_format::record::{Offsets, RecSize, encode, encode_sized, encoded_size};
 use vaquita_format::tuple::{Tuple, TupleField};
 
 /// Room in front of the record in [`RecBuf::as_page`], so that its origin is one a page could have.
@@ -44,9 +44,18 @@ impl RecBuf {
     /// # Panics
     /// As [`RecBuf::of`].
     pub fn set(&mut self, index: &IndexDef, tuple: &Tuple<'_>) -> Result<()> {
-        let layout = index.layout();
-        let size = encoded_size(layout, tuple).total();
-        let max = index.rec_size_max();
+        self.set_sized(index, tuple, encoded_size(index.layout(), tuple))
+    }
+
+    /// The same for who knows the record's size.
+    ///
+    /// # Errors
+    /// As [`RecBuf::set`].
+    ///
+    /// # Panics
+    /// As [`RecBuf::of`].
+    pub(crate) fn set_sized(&mut self, index: &IndexDef, tuple: &Tuple<'_>, whole: RecSize) -> Result<()> {
+        let (layout, size, max) = (index.layout(), whole.total(), index.rec_size_max());
         if size > max {
             return Err(Error::RecordTooBig { size, max });
         }
@@ -58,7 +67,7 @@ impl RecBuf {
                 return Err(Error::RecordTooBig { size, max });
             }
         }
-        self.extra = encode(layout, tuple, &mut self.bytes);
+        self.extra = encode_sized(layout, tuple, whole, &mut self.bytes);
         Ok(())
     }
 

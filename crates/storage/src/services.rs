@@ -111,7 +111,8 @@ fn run_log(storage: &Storage, stop: &Stop) -> crate::Result<()> {
 }
 
 fn run_read_ahead(storage: &Storage, stop: &Stop) -> crate::Result<()> {
-    while !stop.wait(TICK) {
+    while !stop.is_set() {
+        storage.pool().rest_until_wanted(TICK);
         storage.pool().tick(storage.clock().now_us());
         while storage.pool().read_ahead_step() {}
     }

@@ -15,8 +15,10 @@
 //! place; otherwise a search by key finds the place anew. So a cursor never waits for a latch while holding one,
 //! except for the one to its right.
 
+mod ahead;
 mod steps;
 
+use self::ahead::Ahead;
 use crate::descent::{RecordRef, Shared, check_page};
 use crate::error::Result;
 use crate::key::OwnedKey;
@@ -74,9 +76,17 @@ pub struct CursorState {
     position: Option<FramePosition>,
     key: OwnedKey,
     offsets: Offsets,
+    /// What it asks for, if it is to walk over the whole tree.
+    ahead: Option<Ahead>,
 }
 
 impl CursorState {
+    /// It will go rightwards over the whole tree, or a large part: what comes next is read before.
+    #[must_use]
+    pub fn reading_ahead(self) -> CursorState {
+        CursorState { ahead: Some(Ahead::default()), ..self }
+    }
+
     /// The key of the record it was on when it was suspended.
     pub fn key(&self) -> &OwnedKey {
         &self.key
@@ -213,6 +223,9 @@ impl<'s> Cursor<'s> {
         let here = leaf.id();
         if id == here || right == self.tree.root() {
             return Err(self.bad_link(here));
+        }
+        if let Some(ahead) = &mut self.state.ahead {
+            ahead.goes(self.storage.pool(), here, id);
         }
         let guard = self.storage.pool().get_shared(id)?;
         check_page(self.tree.index(), id, &guard, Some(0))?;

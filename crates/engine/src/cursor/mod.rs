@@ -201,6 +201,13 @@ impl Cursor {
         })
     }
 
+    /// It will give all rows, or a large part of them, forwards: their pages are read before it comes to them.
+    #[must_use]
+    pub(crate) fn reading_ahead(mut self) -> Cursor {
+        self.place = self.place.reading_ahead();
+        self
+    }
+
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
         &self.spec.table

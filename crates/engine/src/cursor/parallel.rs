@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use vaquita_btree::{Cursor as Walk, OwnedKey};
+use vaquita_btree::{Cursor as Walk, CursorState, OwnedKey};
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::tuple::Tuple;
 use vaquita_txn::Trx;
@@ -134,7 +134,8 @@ fn scan_range(
     each: &mut impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
     rest: impl Fn() -> Result<bool>,
 ) -> Result<bool> {
-    let mut walk = Walk::new(&spec.index.tree, &core.storage);
+    let place = CursorState::default().reading_ahead();
+    let mut walk = Walk::resume(&spec.index.tree, &core.storage, place);
     if let Some(lower) = lower {
         let fields: KeyFields<'_> = lower.iter().collect();
         walk.place(&Tuple::new(&fields), SearchMode::GreaterOrEqual)?;

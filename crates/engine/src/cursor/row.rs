@@ -172,7 +172,10 @@ impl<'p> RowRef<'p> {
 
     /// Everything of a wanted column, to be copied.
     pub(crate) fn value(&self, i: usize) -> Value<'p> {
-        Value { data: self.column(i), external: self.is_off_page(i) }
+        match self.source {
+            Source::Batch { batch, row } => batch.column(row, i),
+            Source::Pages { .. } => Value { data: self.column(i), external: self.is_off_page(i) },
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 //! Entries go from one to the other some hundred at a time, packed; who makes them waits when 4 MB are not loaded yet.
 
 use super::load::of_rows;
+use super::sort::Sorter;
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::online::packed::{self, LEN};
 use crate::row::clustered::too_big;
-use crate::table::Table;
+use crate::row::entry::{Columns, entry};
+use crate::table::{Field, Index, Table};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use vaquita_format::tuple::{Tuple, TupleField};
@@ -72,25 +75,51 @@ pub(super) fn not_loaded(to: &Table, e: vaquita_btree::Error, out_of_order: &Ato
 }
 
 impl Taker {
-    /// Loads the clustered index of a table.
+    /// Loads the clustered index of a table, and gives the sorters of other indexes their entries.
     ///
     /// # Errors
-    /// Rows that are too big, or `out_of_order`, no space, errors of pages.
-    pub(super) fn load(self, core: &Core, to: &Table, out_of_order: &AtomicBool) -> Result<()> {
+    /// Rows that are too big, or `out_of_order`, no space, errors of pages and files.
+    pub(super) fn load<'s>(
+        self,
+        core: &Core,
+        to: &Table,
+        indexes: &[Arc<Index>],
+        mut sorters: Vec<Sorter<'s>>,
+        out_of_order: &AtomicBool,
+    ) -> Result<Vec<Sorter<'s>>> {
         let mut builder = of_rows(core, to);
         for (batch, last) in self.0 {
             let mut at = 0;
             while at < batch.len() {
-                let entry = packed::entry_at(&batch, at);
-                let fields: SmallVec<[TupleField<'_>; 16]> = packed::fields(entry).collect();
+                let packed = packed::entry_at(&batch, at);
+                let fields: SmallVec<[TupleField<'_>; 16]> = packed::fields(packed).collect();
                 builder.push(&Tuple::new(&fields)).map_err(|e| not_loaded(to, e, out_of_order))?;
-                at += LEN + entry.len();
+                let row = Loaded(&fields);
+                for (index, sorter) in indexes.iter().zip(&mut sorters) {
+                    if sorter.push(&entry(to, index, &row)) {
+                        sorter.make_room()?;
+                    }
+                }
+                at += LEN + packed.len();
             }
             if last {
                 builder.finish()?;
-                return Ok(());
+                break;
             }
         }
-        Ok(())
+        Ok(sorters)
+    }
+}
+
+/// A row of which the fields of the clustered index are there.
+struct Loaded<'f>(&'f [TupleField<'f>]);
+
+impl Columns for Loaded<'_> {
+    fn column(&self, table: &Table, column: usize) -> Field<'_> {
+        self.0[table.cluster_fields[column]].data
+    }
+
+    fn row_id(&self) -> &[u8] {
+        self.0[0].data.unwrap_or_default()
     }
 }

@@ -190,6 +190,8 @@ struct Loading<'c> {
     place: Vec<u8>,
     stamp: Stamp,
     rows: Rows<'c>,
+    /// The indexes whose entries are sorted here, and their sorters.
+    indexes: &'c [Arc<Index>],
     entries: Vec<Sorter<'c>>,
     /// A row came that does not follow the one before.
     out_of_order: &'c AtomicBool,
@@ -224,7 +226,7 @@ impl Loading<'_> {
                 }
             }
         }
-        for (index, sorter) in self.to.indexes[1..].iter().zip(&mut self.entries) {
+        for (index, sorter) in self.indexes.iter().zip(&mut self.entries) {
             if sorter.push(&entry(self.to, index, row)) {
                 sorter.make_room()?;
             }
@@ -279,8 +281,10 @@ impl Rebuild {
         });
         let memory = core.options.sort_buffer_size;
         let out_of_order = AtomicBool::new(false);
+        let others = &to.indexes[1..];
         let sorter = |index: &Arc<Index>| Sorter::new(&core.storage, index.def().clone(), 0, memory);
-        let loading = |rows| Loading {
+        let sorters = |indexes: &[Arc<Index>]| -> Vec<Sorter<'_>> { indexes.iter().map(sorter).collect() };
+        let loading = |rows, indexes| Loading {
             core,
             to: &to,
             places,
@@ -288,28 +292,33 @@ impl Rebuild {
             place: Vec::new(),
             stamp: self.stamp,
             rows,
-            entries: to.indexes[1..].iter().map(sorter).collect(),
+            indexes,
+            entries: sorters(indexes),
             out_of_order: &out_of_order,
         };
         let loaded = match !self.sorts {
             true if core.options.build_threads > 1 => {
                 let (giver, taker) = handoff();
-                let loading = loading(Rows::Given(giver));
+                // To load rows is less than to read and convert them, by about what it takes to sort the entries of an index.
+                let (there, here) = others.split_at(others.len().div_ceil(2));
+                let loading = loading(Rows::Given(giver), here);
+                let taken = sorters(there);
                 std::thread::scope(|scope| {
-                    let loaded = scope.spawn(|| taker.load(core, &to, &out_of_order));
+                    let loaded = scope.spawn(|| taker.load(core, &to, there, taken, &out_of_order));
                     let entries = self.scan_and_load(core, progress, convert, loading);
                     // What ended the other thread has ended this one.
-                    loaded.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                    entries
+                    let mut all = loaded.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                    all.extend(entries?);
+                    Ok(all)
                 })
             }
             true => {
                 let rows = Rows::Loaded(Box::new(of_rows(core, &to)));
-                self.scan_and_load(core, progress, convert, loading(rows))
+                self.scan_and_load(core, progress, convert, loading(rows, others))
             }
             false => {
                 let rows = Rows::Sorted(Box::new(sorter(to.clustered())));
-                self.scan_and_load(core, progress, convert, loading(rows))
+                self.scan_and_load(core, progress, convert, loading(rows, others))
             }
         };
         if out_of_order.load(Ordering::Relaxed) && self.moves() {
@@ -368,19 +377,26 @@ impl Rebuild {
     ) -> std::result::Result<(), E> {
         let keeps_ids = self.from.clustered().def().is_generated();
         let gives_ids = loading.to.clustered().def().is_generated();
-        let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default())?;
+        let mut cursor = Cursor::open(self.from.clone(), &ReadOptions::default())?.reading_ahead();
         let n_columns = self.from.columns.len();
         let mut long = Values::new(n_columns);
         let mut row_id = [0; 6];
         let n_key = self.from.clustered().def().n_uniq();
         let mut courtesy = Courtesy::default();
         while let Some(row) = cursor.next(core, &mut self.view)? {
-            for column in (0..n_columns).filter(|&column| row.is_off_page(column)) {
-                long.read(column, |buffer| row.read_column(column, buffer))?;
+            let mut values: SmallVec<[Field<'_>; 16]> = SmallVec::with_capacity(n_columns);
+            let mut some_off_page = false;
+            for value in (0..n_columns).map(|column| row.value(column)) {
+                some_off_page |= value.external;
+                values.push(value.data);
             }
-            let field =
-                |column| if row.is_off_page(column) { long.field(column) } else { row.column(column) };
-            let values: SmallVec<[Field<'_>; 16]> = (0..n_columns).map(field).collect();
+            if some_off_page {
+                let off_page = || (0..n_columns).filter(|&column| row.is_off_page(column));
+                for column in off_page() {
+                    long.read(column, |buffer| row.read_column(column, buffer))?;
+                }
+                off_page().for_each(|column| values[column] = long.field(column));
+            }
             match (keeps_ids, gives_ids) {
                 (_, false) => {}
                 (true, true) => row_id.copy_from_slice(row.entry_field(0).unwrap_or_default()),

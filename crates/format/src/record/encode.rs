@@ -48,9 +48,17 @@ pub fn encoded_size(layout: &RecLayout, tuple: &Tuple<'_>) -> RecSize {
 /// If the number of fields is not that of the index (for a node pointer: of its key), or a value does not fit its
 /// field: such a record would destroy the page.
 pub fn encode(layout: &RecLayout, tuple: &Tuple<'_>, out: &mut Vec<u8>) -> usize {
+    encode_sized(layout, tuple, encoded_size(layout, tuple), out)
+}
+
+/// The same for who knows its [`encoded_size`].
+///
+/// # Panics
+/// As [`encode`], and if it has another size.
+pub fn encode_sized(layout: &RecLayout, tuple: &Tuple<'_>, size: RecSize, out: &mut Vec<u8>) -> usize {
     let want = if tuple.child().is_some() { layout.n_node_key() } else { layout.fields().len() };
     assert_eq!(tuple.fields().len(), want, "fields of the tuple");
-    let size = encoded_size(layout, tuple);
+    debug_assert_eq!(size.total(), encoded_size(layout, tuple).total(), "size of the tuple's record");
     out.clear();
     out.resize(size.total(), 0);
     if layout.comp() {

@@ -24,7 +24,7 @@ mod tests;
 
 pub use crate::record_layout::{self as layout, FieldLayout, RecLayout};
 pub use compare::{compare, compare_fields};
-pub use encode::{encode, encoded_size};
+pub use encode::{encode, encode_sized, encoded_size};
 pub use extern_ref::{EXTERN_REF_LEN, ExternRef};
 pub use key_start::KeyStart;
 pub use off_page::{RowTooBig, off_page_fields};

@@ -23,6 +23,7 @@
 //! Memory only.
 
 mod arena;
+mod call;
 mod discard;
 mod dump;
 mod flush_list;
@@ -33,9 +34,9 @@ mod lru;
 mod page_map;
 mod read_ahead;
 mod reader;
-mod shortage;
 
 pub(crate) use arena::ArenaFrame;
+use call::Call;
 pub use dump::read_hot_set;
 pub(crate) use flush_list::{FlushList, UNLOGGED};
 pub(crate) use frame::{Frame, NO_PAGE};
@@ -43,7 +44,6 @@ pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard, as
 use lru::LruList;
 use page_map::PageMap;
 pub use read_ahead::ReadAhead;
-use shortage::Shortage;
 
 use crate::error::{Error, Result};
 use crate::frames::{FrameMemory, prefetch};
@@ -144,8 +144,8 @@ pub struct BufferPool {
     old_blocks_time_ms: AtomicU32,
     lru_scan_depth: AtomicU32,
     read_ahead: ReadAhead,
-    /// Of frames that are free or clean, at the eviction end.
-    pub(crate) shortage: Shortage,
+    /// For the page cleaner: dirty pages have come to an eviction end, and soon somebody has to write some before he can read.
+    pub(crate) shortage: Call,
     /// What the pool has done.
     pub stats: PoolStats,
 }
@@ -197,7 +197,7 @@ impl BufferPool {
             old_blocks_time_ms: AtomicU32::new(options.live.old_blocks_time_ms),
             lru_scan_depth: AtomicU32::new(options.live.lru_scan_depth),
             read_ahead: ReadAhead::new(options),
-            shortage: Shortage::default(),
+            shortage: Call::default(),
             stats: PoolStats::default(),
         })
     }

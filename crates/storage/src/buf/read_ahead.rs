@@ -3,19 +3,21 @@
 //! As the InnoDB manual describes it. *Linear*: when the page at the border of an extent is used and at least
 //! `read_ahead_threshold` pages of the extent were used in ascending (or descending) order of their first use, the
 //! neighbouring extent is read. *Random*: when 13 pages of an extent are in the pool and young, its other pages are
-//! read. Requests are queued; [`BufferPool::read_ahead_step`] performs them, in a service's thread or wherever it
+//! read. *Asked for*: whoever walks over a whole tree tells which pages come next ([`BufferPool::read_soon`]). Requests are queued; [`BufferPool::read_ahead_step`] performs them, in a service's thread or wherever it
 //! is called.
 //!
 //! # Latching
 //! The queue's mutex is a leaf.
 
 use super::BufferPool;
+use super::call::Call;
 use super::reader::Fetched;
 use crate::error::Result;
 use crate::options::Options;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 use vaquita_base::{PageId, PageNo};
 
 /// Pages of an extent that must be in the pool for random read-ahead (the manual's figure).
@@ -34,6 +36,8 @@ struct Request {
 #[derive(Debug)]
 pub struct ReadAhead {
     queue: Mutex<VecDeque<Request>>,
+    /// For the service: somebody will want pages in a moment.
+    wanted: Call,
     extent_pages: u32,
     threshold: AtomicU32,
     random: AtomicBool,
@@ -43,6 +47,7 @@ impl ReadAhead {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             queue: Mutex::new(VecDeque::new()),
+            wanted: Call::default(),
             extent_pages: options.page_size.extent_pages().min(64),
             threshold: AtomicU32::new(options.live.read_ahead_threshold),
             random: AtomicBool::new(options.live.random_read_ahead),
@@ -107,7 +112,7 @@ impl ReadAhead {
             first.checked_sub(self.extent_pages)
         };
         if let Some(next) = next {
-            self.push(PageId::new(page.space, PageNo(next)));
+            self.push(PageId::new(page.space, PageNo(next)), self.extent_pages);
         }
     }
 
@@ -121,12 +126,12 @@ impl ReadAhead {
             })
             .count() as u32;
         if young >= RANDOM_THRESHOLD {
-            self.push(PageId::new(page.space, PageNo(first)));
+            self.push(PageId::new(page.space, PageNo(first)), self.extent_pages);
         }
     }
 
-    fn push(&self, first: PageId) {
-        let request = Request { first, pages: self.extent_pages };
+    fn push(&self, first: PageId, pages: u32) {
+        let request = Request { first, pages };
         let mut queue = self.queue.lock();
         if queue.len() < QUEUE_MAX && !queue.contains(&request) {
             queue.push_back(request);
@@ -143,6 +148,22 @@ impl BufferPool {
     /// There is no frame to be had.
     pub fn read_together(&self, pages: &[PageId]) -> Result<()> {
         self.fetch_batch(pages, false, &mut |_, _| {})
+    }
+
+    /// Pages of an extent, as far as read-ahead goes by it.
+    pub fn extent_pages(&self) -> u32 {
+        self.read_ahead.extent_pages
+    }
+
+    /// The caller will come to these pages, one after the other: the service reads those that are not in the pool.
+    pub fn read_soon(&self, first: PageId, pages: u32) {
+        self.read_ahead.push(first, pages);
+        self.read_ahead.wanted.call();
+    }
+
+    /// For the service: rests for a while, or until pages are wanted in a moment.
+    pub(crate) fn rest_until_wanted(&self, period: Duration) {
+        self.read_ahead.wanted.rest(period);
     }
 
     /// Performs one queued read-ahead request; false if there was none.

@@ -1,21 +1,20 @@
-//! How whoever needs a frame wakes the page cleaner: dirty pages have come to the eviction end, and soon somebody has to write some
-//! before he can read.
+//! How whoever uses the pool wakes a service that rests.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A call for the page cleaner. Where none runs nobody hears it.
+/// A call for a service. Where none runs nobody hears it.
 ///
-/// The flag is Relaxed but under the mutex: who only looks at it may call once too often or too late, by one frame.
+/// The flag is Relaxed and set under the mutex: who only looks at it may at worst call a service that is already awake.
 #[derive(Debug, Default)]
-pub(crate) struct Shortage {
+pub(crate) struct Call {
     called: AtomicBool,
     resting: Mutex<()>,
     changed: Condvar,
 }
 
-impl Shortage {
+impl Call {
     /// Calls.
     #[inline]
     pub(crate) fn call(&self) {
@@ -26,7 +25,7 @@ impl Shortage {
         }
     }
 
-    /// For the page cleaner: rests for a while, or until somebody calls; whether somebody has.
+    /// For the service: rests for a while, or until somebody calls; whether somebody has.
     pub(crate) fn rest(&self, period: Duration) -> bool {
         let mut resting = self.resting.lock();
         if !self.called.load(Ordering::Relaxed) {
