@@ -244,11 +244,9 @@ impl Analyzer {
         self.collation.sort_key(word, out);
     }
 
-    /// Whether a word starts with all characters of `prefix`.
+    /// Whether a word starts with `prefix`, by the collation: `stras` begins `straße` where `ß` equals `ss`.
     pub fn has_prefix(&self, word: &[u8], prefix: &[u8]) -> bool {
-        let charset = self.collation.charset();
-        let start = charset.substring(word, 0, charset.char_count(prefix));
-        self.collation.equal(start, prefix)
+        self.collation.starts_with(word, prefix)
     }
 }
 
@@ -269,6 +267,26 @@ pub(crate) fn each_text<'a>(
         each(text, before);
         before += text.len() + 1;
     }
+}
+
+/// The texts of a document in which words have the places that a MySQL server gives them when it builds an index of rows: of an empty text
+/// before another one it counts the byte between, which it does not when a row comes. `None`: there is no such text, the places are those of
+/// [`Analyzer::document`].
+pub fn as_built_by_server(columns: &[Option<&[u8]>]) -> Option<Vec<Option<Vec<u8>>>> {
+    let (mut empty, mut is_other) = (0, false);
+    let built = columns.iter().map(|text| {
+        let text = (*text)?;
+        if text.is_empty() {
+            empty += 1;
+            return Some(Vec::new());
+        }
+        is_other |= empty > 0;
+        let mut built = vec![b' '; std::mem::take(&mut empty)];
+        built.extend_from_slice(text);
+        Some(built)
+    });
+    let built = built.collect();
+    is_other.then_some(built)
 }
 
 /// Texts end at 4 GiB: no column is longer, and a row is less.
@@ -360,6 +378,24 @@ mod tests {
             indexed(3, &WordList::none(), "xthey 数据库管"),
             ["xth", "the", "hey", "数据库", "据库管"]
         );
+    }
+
+    #[test]
+    fn places_of_a_server_that_builds() {
+        let analyzer = Analyzer::innodb(Collation::of(33).expect("known"));
+        let places = |columns: &[Option<&str>]| {
+            let columns: Vec<_> = columns.iter().map(|text| text.map(str::as_bytes)).collect();
+            let built = as_built_by_server(&columns)?;
+            let mut places = Vec::new();
+            analyzer.document(built.iter().map(Option::as_deref), |_, at| places.push(at));
+            Some(places)
+        };
+        // As INNODB_FT_INDEX_TABLE of 5.6.24 has them.
+        assert_eq!(places(&[Some("one"), Some(""), Some("two"), Some("three")]), Some(vec![0, 5, 9]));
+        assert_eq!(places(&[Some(""), Some(""), Some("two"), Some("three")]), Some(vec![2, 6]));
+        assert_eq!(places(&[Some(""), None, Some("two"), Some("")]), Some(vec![1]));
+        assert_eq!(places(&[Some("one"), Some(""), Some(""), Some("two")]), Some(vec![0, 6]));
+        assert_eq!(places(&[Some("one"), None, Some("two"), Some("")]), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod phrase_test;
 mod places;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
@@ -25,6 +25,7 @@ use crate::query::{self, Part, Sign, SyntaxError};
 use crate::ranking::Ranking;
 
 use evaluate::Evaluation;
+use found::{Found, Hit};
 pub use order::BestFirst;
 
 /// The texts of a document's indexed columns, `None` for NULL.
@@ -165,7 +166,7 @@ pub struct Match {
 /// The documents that answer a query, in the order of their numbers.
 ///
 /// # Errors
-/// Bad syntax (in boolean mode only), or what the index says.
+/// Bad syntax, or what the index says.
 pub fn search<I: Index>(
     index: &I,
     mode: Mode,
@@ -177,12 +178,12 @@ pub fn search<I: Index>(
             let charset = index.analyzer().collation().charset();
             query::parse_boolean(text, charset).map_err(SearchError::Syntax)?
         }
-        Mode::Natural | Mode::Expanded => query::parse_natural(text),
+        Mode::Natural | Mode::Expanded => query::parse_natural(text).map_err(SearchError::Syntax)?,
     };
     let mut evaluation = Evaluation::new(index, mode, ranking, &parts);
     let mut found = evaluation.answer(&parts)?;
     if mode == Mode::Expanded && !found.is_empty() {
-        let new = new_words(index, &found.documents().collect::<Vec<_>>(), |key| evaluation.has_asked(key))?;
+        let new = new_words(index, &found, |key, doc| evaluation.is_found_by(key, doc))?;
         found = evaluation.answer_more(found, &new)?;
     }
     Ok(evaluation.ranked(&found)?)
@@ -193,25 +194,26 @@ pub fn best_first(matches: &mut [Match]) {
     matches.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(a.doc.cmp(&b.doc)));
 }
 
-/// The indexed words of documents that have not been asked for, in the order of the collation.
+/// The words that a query is expanded by, in the order of the collation. Document by document, in the order of their numbers, its indexed
+/// words come to those of the others, and those that it is found by go. So a word of a phrase is asked for again if a document has it, but
+/// not the phrase, that comes behind the last one with the phrase.
 fn new_words<I: Index>(
     index: &I,
-    documents: &[DocId],
-    is_known: impl Fn(&[u8]) -> bool,
+    found: &Found,
+    is_found_by: impl Fn(&[u8], &Hit) -> bool,
 ) -> Result<Vec<Part>, I::Error> {
     let analyzer = index.analyzer();
-    let mut seen = HashSet::new();
-    let mut words = Vec::new();
-    for &doc in documents {
+    let mut words = BTreeMap::new();
+    for (doc, hit) in found.iter() {
         let Some(columns) = index.columns(doc)? else { continue };
         analyzer.document(columns.iter().map(Option::as_deref), |word, _| {
             let key = analyzer.key(word);
-            if !is_known(&key) && seen.insert(key.clone()) {
-                words.push((key, word.to_vec()));
+            match is_found_by(&key, hit) {
+                true => drop(words.remove(&key)),
+                false => drop(words.entry(key).or_insert_with(|| word.to_vec())),
             }
         });
     }
-    words.sort();
     let part = |text| Part::Term { sign: Sign::Optional, text, is_prefix: false };
-    Ok(words.into_iter().map(|(_, text)| part(text)).collect())
+    Ok(words.into_values().map(part).collect())
 }

@@ -25,8 +25,9 @@ impl Wanted {
     /// What a query in boolean mode finds texts by: its terms and the words of its phrases, as far as they are indexed, but not what
     /// it excludes. All words of what is no such query.
     pub fn of_query(analyzer: &Analyzer, text: &[u8]) -> Wanted {
-        let parts = query::parse_boolean(text, analyzer.collation().charset())
-            .unwrap_or_else(|_| query::parse_natural(text));
+        let parts = query::parse_boolean(text, analyzer.collation().charset()).unwrap_or_else(|_| {
+            vec![Part::Term { sign: Sign::Optional, text: text.to_vec(), is_prefix: false }]
+        });
         let mut wanted = Wanted::default();
         wanted.add(analyzer, &parts);
         wanted

@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use common::{Memory, Queries, corpus, data, data_path, index, mode, paragraphs};
+use common::{
+    Memory, ODD, Queries, corpus, data, data_path, index_in, mode, odd_documents, odd_queries, paragraphs,
+};
 use vaquita_fts::search::Mode;
 use vaquita_peers::{Mysql56, Options, Server};
 
 /// As a string literal of SQL.
 fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\0', "\\0"))
+    let text = text.replace('\\', "\\\\").replace('\'', "''").replace('\0', "\\0");
+    format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r"))
 }
 
 struct Pair {
@@ -34,6 +37,11 @@ fn pages() -> Documents {
 
 /// Tables `test.late`, indexed when the rows were there, and `test.early`, whose words are in the cache.
 fn pair(documents: &Documents) -> Pair {
+    pair_in("utf8", 33, documents)
+}
+
+/// The same in another character set, whose default collation is given.
+fn pair_in(charset: &str, collation: u16, documents: &Documents) -> Pair {
     let server = Mysql56::start(
         Options::new()
             .set("innodb_ft_cache_size", 80_000_000)
@@ -41,11 +49,11 @@ fn pair(documents: &Documents) -> Pair {
             .set("innodb_stats_persistent_sample_pages", 10_000),
     )
     .unwrap();
-    let mut sql = String::from("use test; set names utf8;\n");
+    let mut sql = String::from("use test; set names utf8mb4;\n");
     for (table, key) in [("late", ""), ("early", ", fulltext key (title, body)")] {
         sql += &format!(
             "create table {table} (FTS_DOC_ID bigint unsigned not null primary key, title varchar(300), body text{key}) \
-             charset utf8;\n"
+             charset {charset};\n"
         );
     }
     for (doc, title, body) in documents {
@@ -56,7 +64,7 @@ fn pair(documents: &Documents) -> Pair {
     sql += "alter table late add fulltext key (title, body);\nanalyze table late, early;\n";
     server.sql(&sql).unwrap();
     let texts = documents.iter().map(|(.., body)| body.clone()).collect();
-    Pair { server, ours: index(documents), texts }
+    Pair { server, ours: index_in(collation, documents), texts }
 }
 
 type Places = BTreeMap<(String, u64), Vec<u32>>;
@@ -99,7 +107,7 @@ fn server_answers(
     table: &str,
     queries: &[(Mode, String)],
 ) -> Vec<Result<Vec<(u64, f64)>, String>> {
-    let mut sql = String::from("use test; set names utf8;\n");
+    let mut sql = String::from("use test; set names utf8mb4;\n");
     for (at, (mode, query)) in queries.iter().enumerate() {
         let mode = match mode {
             Mode::Natural => "",
@@ -150,23 +158,25 @@ fn words_and_places_are_the_servers() {
     }
 }
 
-#[test]
-fn answers_and_ranks_are_the_servers() {
-    let Pair { server, ours, texts } = pair(&pages());
-    let mut maker = Queries::new(11, texts);
-    let mut queries = Vec::new();
-    for at in 0..1800 {
-        queries.push(match at % 9 {
-            0 => (Mode::Natural, maker.natural()),
-            6..9 => (Mode::Boolean, maker.phrase()),
-            1 => (Mode::Expanded, maker.expanded()),
-            _ => (Mode::Boolean, maker.boolean(at % 3)),
-        });
-    }
-    let answers = server_answers(&server, "late", &queries);
-    let (mut wrong, mut found, mut to_the_digit) = (Vec::new(), 0, 0);
-    for ((mode, query), theirs) in queries.iter().zip(&answers) {
-        let mut ours = ours.ask(*mode, query).map(|matches| {
+/// Where answers differ.
+#[derive(Default)]
+struct Differences {
+    /// Queries with what is said of them.
+    wrong: Vec<String>,
+    found: usize,
+    to_the_digit: usize,
+}
+
+impl Differences {
+    /// Compares ours with theirs; whether they are the same.
+    fn look(
+        &mut self,
+        ours: &Memory,
+        mode: Mode,
+        query: &str,
+        theirs: &Result<Vec<(u64, f64)>, String>,
+    ) -> bool {
+        let mut ours = ours.ask(mode, query).map(|matches| {
             matches.iter().map(|found| (found.doc.0, f64::from(found.rank))).collect::<Vec<_>>()
         });
         let mut theirs = theirs.clone();
@@ -179,8 +189,8 @@ fn answers_and_ranks_are_the_servers() {
         }
         let same = match (&ours, &theirs) {
             (Ok(ours), Ok(theirs)) => {
-                found += theirs.len();
-                to_the_digit += ours.iter().zip(theirs).filter(|(a, b)| a == b).count();
+                self.found += theirs.len();
+                self.to_the_digit += ours.iter().zip(theirs).filter(|(a, b)| a == b).count();
                 ours.len() == theirs.len()
                     && ours
                         .iter()
@@ -199,9 +209,99 @@ fn answers_and_ranks_are_the_servers() {
                 }
                 _ => format!("ours {ours:?}, theirs {theirs:?}"),
             };
-            wrong.push(format!("{mode:?} {query}\n {differ}"));
+            self.wrong.push(format!("{mode:?} {query}\n {differ}"));
+        }
+        same
+    }
+}
+
+/// A query that is answered otherwise, made shorter as long as it is.
+fn shortened(server: &Server, ours: &Memory, mode: Mode, query: &str) -> String {
+    let mut shortest = query.to_owned();
+    loop {
+        let chars: Vec<char> = shortest.chars().collect();
+        let without =
+            |from: usize, to: usize| -> String { chars[..from].iter().chain(&chars[to..]).collect() };
+        let queries: Vec<_> = (1..=chars.len().min(12))
+            .rev()
+            .flat_map(|some| (0..=chars.len() - some).map(move |from| (from, from + some)))
+            .map(|(from, to)| (mode, without(from, to)))
+            .collect();
+        let answers = server_answers(server, "late", &queries);
+        let differs = queries
+            .iter()
+            .zip(&answers)
+            .find(|((mode, query), theirs)| !Differences::default().look(ours, *mode, query, theirs));
+        match differs {
+            Some(((_, query), _)) => shortest.clone_from(query),
+            None => return shortest,
         }
     }
+}
+
+/// Texts and queries with words of several scripts, emoji, marks and signs wherever they come: in few documents, where words often have none
+/// in common, and in more. `VAQUITA_FTS_SEED` and `VAQUITA_FTS_QUERIES` ask for others and for more.
+fn odd_queries_in(collation: &str, id: u16, documents: u64) {
+    let number = |name: &str, default: u64| {
+        std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+    };
+    let (seed, count) = (number("VAQUITA_FTS_SEED", 1), number("VAQUITA_FTS_QUERIES", 3000));
+    let charset = format!("utf8mb4 collate {collation}");
+    let Pair { server, ours, .. } = pair_in(&charset, id, &odd_documents(seed, documents));
+    let queries = odd_queries(seed, count);
+    let answers = server_answers(&server, "late", &queries);
+    let (mut differences, mut shown) = (Differences::default(), BTreeMap::new());
+    for ((mode, query), theirs) in queries.iter().zip(&answers) {
+        if !differences.look(&ours, *mode, query, theirs) && shown.len() < 20 {
+            let short = shortened(&server, &ours, *mode, query);
+            let answer = &server_answers(&server, "late", &[(*mode, short.clone())])[0];
+            let mut one = Differences::default();
+            one.look(&ours, *mode, &short, answer);
+            shown.entry(format!("{mode:?} {short:?}")).or_insert((query, one.wrong));
+        }
+    }
+    for (short, (query, wrong)) in &shown {
+        println!("{short}\n  of {query:?}\n  {}", wrong.join("").chars().take(600).collect::<String>());
+    }
+    let refused = answers.iter().filter(|answer| answer.is_err()).count();
+    println!("{collation}: {count} queries, {refused} refused, {} matches", differences.found);
+    assert_eq!(differences.wrong.len(), 0, "of {count}");
+}
+
+#[test]
+fn odd_queries_are_answered_as_by_the_server() {
+    odd_queries_in("utf8mb4_general_ci", 45, 250);
+}
+
+#[test]
+fn odd_queries_of_few_documents_are_answered_as_by_the_server() {
+    odd_queries_in("utf8mb4_bin", 46, 30);
+}
+
+#[test]
+fn odd_queries_where_a_character_equals_several_are_answered_as_by_the_server() {
+    odd_queries_in("utf8mb4_unicode_ci", 224, 120);
+}
+
+#[test]
+fn answers_and_ranks_are_the_servers() {
+    let Pair { server, ours, texts } = pair(&pages());
+    let mut maker = Queries::new(11, texts);
+    let mut queries = Vec::new();
+    for at in 0..1800 {
+        queries.push(match at % 9 {
+            0 => (Mode::Natural, maker.natural()),
+            6..9 => (Mode::Boolean, maker.phrase()),
+            1 => (Mode::Expanded, maker.expanded()),
+            _ => (Mode::Boolean, maker.boolean(at % 3)),
+        });
+    }
+    let answers = server_answers(&server, "late", &queries);
+    let mut differences = Differences::default();
+    for ((mode, query), theirs) in queries.iter().zip(&answers) {
+        differences.look(&ours, *mode, query, theirs);
+    }
+    let Differences { wrong, found, to_the_digit } = differences;
     println!("{} queries, {found} matches, {to_the_digit} ranks equal to the digit", queries.len());
     for text in wrong.iter().take(12) {
         println!("{}", text.chars().take(900).collect::<String>());
@@ -243,6 +343,27 @@ fn what_is_recorded_is_what_the_server_says() {
         recorded += &format!("{mode}\t{query}\t{}\n", shown.join(" "));
     }
     compare("answers.tsv", &recorded);
+}
+
+/// The same of odd queries: what `recorded.rs` makes them of is the same.
+#[test]
+fn what_is_recorded_of_odd_queries_is_what_the_server_says() {
+    let (documents, queries) = (odd_documents(ODD.0, ODD.1), odd_queries(ODD.0, ODD.2));
+    let Pair { server, .. } = pair_in("utf8mb4", 45, &documents);
+    let mut recorded = String::new();
+    for answer in server_answers(&server, "late", &queries) {
+        recorded += &match answer {
+            Ok(mut found) => {
+                found.sort_by_key(|(doc, _)| *doc);
+                let shown: Vec<_> =
+                    found.iter().map(|(doc, rank)| format!("{doc}:{}", *rank as f32)).collect();
+                shown.join(" ")
+            }
+            Err(error) => error,
+        };
+        recorded.push('\n');
+    }
+    compare("odd.txt", &recorded);
 }
 
 fn compare(name: &str, recorded: &str) {

@@ -4,6 +4,9 @@
 //! takes no memory however large the index is; two sums of 64 bits that are equal by chance are not to be feared. Lists are held
 //! against their own rules, too, and words must be in the table where they are looked for.
 //!
+//! A document with an empty text before another one may have either of two places for its words ([`as_built_by_server`]): of those it is
+//! counted how often each word comes. The numbers of such documents are kept, 8 bytes each.
+//!
 //! Words that are stopwords, or spelled otherwise than one, are left aside: whether a document of a MySQL server has them depends on the
 //! order of its words.
 //!
@@ -19,7 +22,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use vaquita_fts::DocId;
-use vaquita_fts::analyzer::Analyzer;
+use vaquita_fts::analyzer::{Analyzer, as_built_by_server};
 use vaquita_fts::ilist::Node;
 
 /// Words of documents, added up.
@@ -51,8 +54,8 @@ pub(super) fn check(core: &Core, table: &Arc<Table>, go_on: &mut dyn FnMut() -> 
     let _nobody_writes = of.writing.lock();
     for (at, index) in table.fulltext.iter().enumerate() {
         let analyzer = core.documents.with(table, |loaded| loaded.indexes[at].analyzer.clone())?;
-        let rows = sum_of_rows(core, table, index, &analyzer, go_on)?;
-        let lists = sum_of_lists(core, table, index, &analyzer, go_on)?;
+        let (rows, counted) = sum_of_rows(core, table, index, &analyzer, go_on)?;
+        let lists = sum_of_lists(core, table, index, &analyzer, &counted, go_on)?;
         if rows != lists {
             return Err(broken(
                 table,
@@ -71,17 +74,23 @@ fn broken(table: &Table, index: &FullTextIndex, detail: &str) -> Error {
     Error::Corrupt(format!("table {}: FULLTEXT index {}: {detail}", table.name, index.name))
 }
 
+/// The sum, and the documents whose words are only counted, in ascending order.
 fn sum_of_rows(
     core: &Core,
     table: &Arc<Table>,
     index: &FullTextIndex,
     analyzer: &Analyzer,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Sum> {
-    let (mut sum, mut ended) = (Sum::default(), false);
+) -> Result<(Sum, Vec<DocId>)> {
+    let (mut sum, mut counted, mut ended) = (Sum::default(), Vec::new(), false);
     read_documents(&mut Reading::begin(core), table, DocId(0), Seek::GreaterOrEqual, &mut |doc, texts| {
         let mut words = BTreeMap::<Box<[u8]>, Vec<u32>>::new();
-        analyzer.document(index.columns.iter().map(|column| texts.of(*column)), |word, position| {
+        let columns: Vec<_> = index.columns.iter().map(|column| texts.of(*column)).collect();
+        let is_counted = as_built_by_server(&columns).is_some();
+        if is_counted {
+            counted.push(doc);
+        }
+        analyzer.document(columns, |word, position| {
             if analyzer.is_near_stopword(word) {
                 return;
             }
@@ -90,11 +99,17 @@ fn sum_of_rows(
                 positions.push(position);
             }
         });
-        words.iter().for_each(|(key, positions)| sum.add(key, doc, positions));
+        for (key, positions) in &mut words {
+            if is_counted {
+                positions.fill(0);
+            }
+            sum.add(key, doc, positions);
+        }
         ended = !go_on();
         !ended
     })?;
-    if ended { Err(Error::Interrupted) } else { Ok(sum) }
+    counted.sort_unstable();
+    if ended { Err(Error::Interrupted) } else { Ok((sum, counted)) }
 }
 
 fn sum_of_lists(
@@ -102,6 +117,7 @@ fn sum_of_lists(
     table: &Arc<Table>,
     index: &FullTextIndex,
     analyzer: &Analyzer,
+    counted: &[DocId],
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Sum> {
     let (deleted, cache) = core.documents.with(table, |loaded| {
@@ -119,7 +135,11 @@ fn sum_of_lists(
         let mut postings = node.postings();
         while let Some(posting) = postings.next().map_err(damaged)? {
             if !deleted.contains_key(&posting.doc) {
-                sum.add(&key, posting.doc, &posting.positions().map_err(damaged)?);
+                let mut positions = posting.positions().map_err(damaged)?;
+                if counted.binary_search(&posting.doc).is_ok() {
+                    positions.fill(0);
+                }
+                sum.add(&key, posting.doc, &positions);
             }
         }
         Ok(())

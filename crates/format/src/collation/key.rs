@@ -42,6 +42,21 @@ impl Collation {
         });
     }
 
+    /// Whether the weights of a text begin with those of `start`: `stras` is the start of `straße` where `ß` weighs as `ss`. Where weights
+    /// have levels, as many characters of the text must be equal to it, too.
+    pub fn starts_with(self, text: &[u8], start: &[u8]) -> bool {
+        if let Order::Levels(levels) = self.order
+            && let Some(letters_do) = levels.letters_start_with(text, start)
+        {
+            let chars = self.charset().char_count(start);
+            return letters_do && self.equal(self.charset().substring(text, 0, chars), start);
+        }
+        with_scheme!(self, scheme => {
+            let mut weights = scheme.weights(text);
+            scheme.weights(start).all(|weight| weights.next() == Some(weight))
+        })
+    }
+
     /// Appends the first `len` bytes of the key of [`Collation::sort_key`], or more of it. Of a long text the start is read.
     pub fn key_start(self, text: &[u8], len: usize, out: &mut Vec<u8>) {
         // A character that is cut has up to three weights of two bytes each, and the end of a key has two.

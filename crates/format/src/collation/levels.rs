@@ -40,6 +40,19 @@ impl Levels {
         matches!(self, Levels::German2 | Levels::Thai)
     }
 
+    /// Whether the letters of a text begin with those of `start`, whatever their other levels are (`c` does not begin `chata`); `None`: there
+    /// are no levels.
+    pub(super) fn letters_start_with(self, text: &[u8], start: &[u8]) -> Option<bool> {
+        let first = |text: &[u8]| -> Option<Vec<u8>> {
+            Some(match self {
+                Levels::Latin2Czech => letters(&czech().latin2, text).map(|letter| letter[0]).collect(),
+                Levels::Cp1250Czech => letters(&czech().cp1250, text).map(|letter| letter[0]).collect(),
+                Levels::German2 | Levels::Thai => return None,
+            })
+        };
+        Some(first(text)?.starts_with(&first(start)?))
+    }
+
     /// All weights of a text, as WEIGHT_STRING() gives them.
     pub(super) fn key(self, text: &[u8], out: &mut Vec<u8>) {
         match self {

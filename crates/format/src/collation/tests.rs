@@ -79,6 +79,39 @@ fn case_accents_and_padding() {
     assert_eq!(compare(8, b"", b"  "), Equal);
 }
 
+/// As words in full-text indexes of MySQL 5.6.24 are found by `start*`.
+#[test]
+fn starts_go_by_weights() {
+    for (id, start, texts, others) in [
+        (224, "stras", &["straße", "strasse", "strast", "stras"][..], &["straz"][..]),
+        (224, "straß", &["straße", "strasse"], &["strast", "stras"]),
+        (224, "ab", &["abba", "ábc", "a\u{301}bc"], &["aarhus", "æble"]),
+        (224, "\u{301}", &["abba", "日本"], &[]),
+        (203, "a", &["abba", "ábc", "aeble"], &["aarhus", "Ålborg", "æble"]),
+        (203, "aa", &["aarhus", "Ålborg"], &["abba"]),
+        (206, "l", &["lobo"], &["llano"]),
+        (206, "c", &["cizek", "cukr"], &["chata"]),
+        (206, "ch", &["chata", "chleb"], &["cizek"]),
+        (33, "stras", &["strasse", "straße"], &["straz"]),
+        (33, "strass", &["strasse"], &["straße"]),
+        (46, "stras", &["strasse"], &["Strasse", "stra"]),
+    ] {
+        let collation = Collation::of(id).expect("known");
+        let starts = |text: &&&str| collation.starts_with(text.as_bytes(), start.as_bytes());
+        assert_eq!(texts.iter().filter(starts).count(), texts.len(), "{start} {texts:?}");
+        assert_eq!(others.iter().filter(starts).count(), 0, "{start} {others:?}");
+    }
+    // In latin2 and cp1250 0xE8 is a c with its hook, 0xED an i with its acute accent.
+    for id in [2, 34] {
+        let collation = Collation::of(id).expect("known");
+        let starts = |text: &[u8], start: &[u8]| collation.starts_with(text, start);
+        assert!(starts(b"cizek", b"ci") && starts(b"chata", b"ch") && starts(b"\xE8\xEDzek", b"\xE8\xED"));
+        assert!(!starts(b"chata", b"c") && !starts(b"\xE8izek", b"c") && !starts(b"\xE8\xEDzek", b"\xE8i"));
+    }
+    let german2 = Collation::of(31).expect("known");
+    assert!(german2.starts_with(b"stra\xDFe", b"stras") && german2.starts_with(b"strasse", b"stra\xDF"));
+}
+
 #[test]
 fn orders_are_total_on_any_bytes() {
     let mut rng = Rng::new(11);

@@ -23,18 +23,22 @@ const DEPTH_MAX: usize = 100;
 /// # Errors
 /// Bad syntax.
 pub fn parse(text: &[u8], charset: Charset) -> Result<Vec<Part>, SyntaxError> {
-    let mut lexer = Lexer::with_signs(text, charset);
-    let next = lexer.next();
-    Parser { lexer, next, depth: 0 }.query()
+    Parser::new(Lexer::with_signs(text, charset)).query()
 }
 
-struct Parser<'a> {
+/// Reads parts, of whatever tokens there are.
+pub(super) struct Parser<'a> {
     lexer: Lexer<'a>,
     next: Token<'a>,
     depth: usize,
 }
 
 impl<'a> Parser<'a> {
+    pub(super) fn new(mut lexer: Lexer<'a>) -> Parser<'a> {
+        let next = lexer.next();
+        Parser { lexer, next, depth: 0 }
+    }
+
     fn advance(&mut self) -> Token<'a> {
         std::mem::replace(&mut self.next, self.lexer.next())
     }
@@ -44,7 +48,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Up to the end, or to the parenthesis that ends a group.
-    fn query(&mut self) -> Result<Vec<Part>, SyntaxError> {
+    pub(super) fn query(&mut self) -> Result<Vec<Part>, SyntaxError> {
         let mut parts = Vec::new();
         loop {
             match self.next {
@@ -175,6 +179,15 @@ mod tests {
             ("a- b a -b a'-b a-'b a.-b a,+b", "a -b a -b a' -b a -'b a. -b a, +b"),
             ("a😀-b a、-b a-😀b a*-b a>b", "a😀 -b a、 -b a -😀b a* -b a >b"),
             ("\"a-b\"", "\"a-b\""),
+            // Behind an odd number of quotes they do not.
+            ("a\" b-c", "a b -c"),
+            ("a\" b\" c-d \"e-f", "a \" b\" c d e -f"),
+            // Quotes have their partner in their line.
+            ("\"a\nb\" c\"d", "a b \" c\" d"),
+            ("\"a\n\" b-c", "a b c"),
+            ("\"a\nb-c", "a b -c"),
+            ("\ta\tb \t c \t\t+\t d\t-\te", "\ta\tb c +d\t -\te"),
+            ("\"\t\r\" \"\"@3", "\"\t\r\" \"\"@3"),
             ("a\0b", "a"),
             ("\"a\"@99999999999999999999", "\"a\"@18446744073709551615"),
         ] {
@@ -192,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "[ab5+<>~()*@\" %.é-]{0,40}") {
+        fn any_text_is_read_or_refused(text in "[ab5+<>~()*@\" %.é\n-]{0,40}") {
             if let Ok(parts) = parse(text.as_bytes()) {
                 let again = shown(&parts);
                 prop_assert_eq!(shown(&parse(again.as_bytes()).unwrap()), again);

@@ -1,8 +1,9 @@
 //! Tokens of a query.
 //!
-//! Spaces, ends of lines, `%` and quotes without a partner divide terms and mean nothing; every other character that is no sign
-//! is part of a term: `it's,fine` is one. NUL ends the query. `+` and `-` between two characters of words are no signs, they divide: `foo-bar`
-//! is two terms, the second one without a sign (what is a character of words says MySQL 5.6.24, as in texts).
+//! Spaces, ends of lines, `%` and quotes without a partner in their line divide terms and mean nothing; every other character that is no sign
+//! is part of a term: `it's,fine` is one. Tabs are, too, unless there is nothing else. NUL ends the query. `+` and `-` between two characters of words are no signs, they divide: `foo-bar`
+//! is two terms, the second one without a sign (what is a character of words says MySQL 5.6.24, as in texts). Behind an odd number of quotes
+//! they are signs all the same: `pear" fig-nut` is `pear fig -nut`. In natural language a `*` that stands alone is a sign, and nothing else.
 
 use vaquita_format::charset::Charset;
 
@@ -48,7 +49,7 @@ pub(super) struct Lexer<'a> {
     text: &'a [u8],
     /// Byte that is read next.
     at: usize,
-    /// Whether signs are tokens: not in natural language.
+    /// Whether signs are tokens wherever they are: not in natural language.
     has_signs: bool,
     /// Where `+` and `-` divide, in ascending order.
     joints: Vec<usize>,
@@ -72,7 +73,8 @@ impl<'a> Lexer<'a> {
         while let Some(&first) = self.text.get(self.at) {
             let start = self.at;
             if first == b'"'
-                && let Some(len) = self.text[start + 1..].iter().position(|&byte| byte == b'"')
+                && let Some(len) = self.text[start + 1..].iter().position(|byte| b"\"\n".contains(byte))
+                && self.text[start + 1 + len] == b'"'
             {
                 self.at += len + 2;
                 return Token::Text(&self.text[start + 1..][..len]);
@@ -87,7 +89,13 @@ impl<'a> Lexer<'a> {
             }
             let is_end = |at: &usize| self.divides(*at) || self.is_sign(*at);
             self.at = (start..self.text.len()).find(is_end).unwrap_or(self.text.len());
+            if self.text[start..self.at].iter().all(|&byte| byte == b'\t') {
+                continue;
+            }
             let term = &self.text[start..self.at];
+            if term == b"*" {
+                return Token::Sign(b'*');
+            }
             return if term.iter().all(u8::is_ascii_digit) { Token::Number(term) } else { Token::Term(term) };
         }
         Token::End
@@ -108,11 +116,13 @@ fn until_nul(text: &[u8]) -> &[u8] {
 
 /// Where a text has `+` or `-` between two characters of words.
 fn joints(text: &[u8], class: WordClass) -> Vec<usize> {
-    let (mut found, mut at, mut was_word) = (Vec::new(), 0, false);
+    let (mut found, mut at, mut was_word, mut is_quoted) = (Vec::new(), 0, false, false);
     while at < text.len() {
         let (len, is_word) = class.first(&text[at..]);
         let next = (at + len).min(text.len());
+        is_quoted ^= len == 1 && text[at] == b'"';
         if was_word
+            && !is_quoted
             && len == 1
             && matches!(text[at], b'+' | b'-')
             && next < text.len()

@@ -6,7 +6,9 @@
 //! 2. `+` and `-` wait. They take effect before the next group, and at the end: first all `+` in their order, then all `-`.
 //!    The first `+` of a group keeps all documents of its own, found before or not; a later one only those found before.
 //! 3. A group takes effect as it comes, if it has no `+` or `-`. So `-apple (pear)` finds pears with apples.
-//! 4. A term of several words (`it's,fine`) takes effect as it comes, word by word, each with the term's sign, `+` and `-` too.
+//! 4. `""` and `()` mean nothing, whatever their sign, but that a group is where others take effect. What is between quotes or parentheses
+//!    and is no word is something that no document has, as are groups of them: `+(the)`, `+(())`.
+//! 5. A term of several words (`it's,fine`) takes effect as it comes, word by word, each with the term's sign, `+` and `-` too.
 //!
 //! Each sign moves a document's adjustment by one, which stays within -1 and 1; before a prefix by one for each word of the
 //! document that has it. A document found before keeps its own adjustment
@@ -64,8 +66,9 @@ impl<'a, I: Index> Evaluation<'a, I> {
         words == 1
     }
 
-    pub(super) fn has_asked(&self, key: &[u8]) -> bool {
-        self.words.has(key)
+    /// Whether the word is one that a document was found by.
+    pub(super) fn is_found_by(&self, key: &[u8], hit: &Hit) -> bool {
+        self.words.number_of(key).is_some_and(|word| hit.words.has(word))
     }
 
     /// The documents of a group of parts.
@@ -124,6 +127,8 @@ impl<'a, I: Index> Evaluation<'a, I> {
     /// The documents of one part; `None` if it is no word at all, and so means nothing.
     fn part(&mut self, part: &Part) -> Result<Option<Found>, I::Error> {
         match part {
+            Part::Group { parts, .. } if parts.is_empty() => Ok(None),
+            Part::Phrase { text, .. } if text.is_empty() => Ok(None),
             Part::Group { parts, .. } => self.answer(parts).map(Some),
             Part::Phrase { text, within, .. } => self.phrase(text, *within).map(Some),
             Part::Term { text, is_prefix, .. } => {
@@ -194,12 +199,17 @@ impl<'a, I: Index> Evaluation<'a, I> {
         for word in words.iter().filter(|word| word.is_indexed) {
             if tested < 2 {
                 self.word_of_group(&mut group, Sign::Required, &word.text, false)?;
-            } else if !group.is_beyond(Sign::Required) {
+            } else {
                 let mut places = WordPlaces::default();
                 let (hits, entries) = self.words.ask(self.index, &word.text, false, Some(&mut places))?;
                 self.entries += entries as u64;
                 lists.push(places);
+                // Words are asked for, and count as such, though no document has all before them, up to one that none has.
+                let is_nowhere = hits.is_empty();
                 self.apply(&mut group, Sign::Required, hits)?;
+                if is_nowhere {
+                    break;
+                }
             }
         }
         let mut found = group.found;

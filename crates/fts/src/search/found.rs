@@ -38,6 +38,15 @@ impl WordSet {
         }
     }
 
+    pub(super) fn has(&self, word: usize) -> bool {
+        let bits = match (word / 64, &self.high) {
+            (0, _) => self.low,
+            (at, Some(high)) => high.0.get(at - 1).copied().unwrap_or(0),
+            (_, None) => 0,
+        };
+        bits >> (word % 64) & 1 == 1
+    }
+
     /// Gives `each` the words in ascending order.
     pub(super) fn each(&self, mut each: impl FnMut(usize)) {
         let high = self.high.iter().flat_map(|high| high.0.iter().copied());

@@ -98,8 +98,9 @@ impl<'a> AskedWords<'a> {
         Ok((found, entries))
     }
 
-    pub(super) fn has(&self, key: &[u8]) -> bool {
-        self.by_key.contains_key(key)
+    /// The number of a word that was asked for.
+    pub(super) fn number_of(&self, key: &[u8]) -> Option<usize> {
+        self.by_key.get(key).copied()
     }
 
     /// How rare each word is, by number.

@@ -159,10 +159,16 @@ pub(crate) fn corpus() -> Vec<(u64, Option<String>, String)> {
 
 /// An index of documents with title and body.
 pub(crate) fn index(documents: &[(u64, Option<String>, String)]) -> Memory {
+    index_in(33, documents)
+}
+
+/// The same in the collation of a number.
+pub(crate) fn index_in(collation: u16, documents: &[(u64, Option<String>, String)]) -> Memory {
     let columns = |title: &Option<String>, body: &String| {
         vec![title.as_ref().map(|title| title.as_bytes().to_vec()), Some(body.as_bytes().to_vec())]
     };
-    Memory::new(utf8(), documents.iter().map(|(doc, title, body)| (*doc, columns(title, body))))
+    let analyzer = Analyzer::innodb(Collation::of(collation).expect("known"));
+    Memory::new(analyzer, documents.iter().map(|(doc, title, body)| (*doc, columns(title, body))))
 }
 
 pub(crate) fn mode(name: &str) -> Mode {
@@ -260,5 +266,195 @@ impl Queries {
     /// A query with expansion: few words, or all documents are found.
     pub(crate) fn expanded(&mut self) -> String {
         self.run(2)
+    }
+}
+
+/// Words that are short, long, stopwords, numbers, of several scripts, or spelled in several ways.
+const ODD_WORDS: [&str; 44] = [
+    "pear",
+    "fig",
+    "nut",
+    "apple",
+    "plum",
+    "pearl",
+    "peach",
+    "Pear",
+    "figs",
+    "nutmeg",
+    "the",
+    "of",
+    "is",
+    "about",
+    "The",
+    "ab",
+    "x",
+    "5",
+    "2024",
+    "777",
+    "12",
+    "foo_bar",
+    "_",
+    "日本語",
+    "検索",
+    "日本",
+    "東京",
+    "東京都",
+    "中文测试",
+    "éclair",
+    "eclair",
+    "ÉCLAIR",
+    "дом",
+    "ДОМ",
+    "домой",
+    "straße",
+    "strasse",
+    "한국어",
+    "ﾃｽﾄ",
+    "ｐｅａｒ",
+    "a\u{301}bc",
+    "كتاب",
+    "ภาษาไทย",
+    "pear",
+];
+
+/// What is no character of words and no sign.
+const ODD_BETWEEN: [&str; 24] = [
+    " ",
+    " ",
+    " ",
+    " ",
+    " ",
+    ", ",
+    ".",
+    "'",
+    "、",
+    "\u{3000}",
+    "\u{a0}",
+    "😀",
+    "\n",
+    "\t",
+    "\r",
+    "%",
+    "/",
+    "\\",
+    ";",
+    "$",
+    "&",
+    "👩\u{200d}👩",
+    "!",
+    "#",
+];
+
+const ODD_SIGNS: [&str; 12] = ["+", "-", "+", "-", "~", "<", ">", "*", "*", "(", ")", "@"];
+
+/// Documents of odd words, numbered with gaps: some without a title (NULL: of an empty one the server counts a byte when it builds an
+/// index of rows, and finds no phrase behind it), some without a text.
+pub(crate) fn odd_documents(seed: u64, count: u64) -> Vec<(u64, Option<String>, String)> {
+    let mut rng = Rng::new(seed ^ 0x0dd);
+    let mut text = |least: usize, most: usize| {
+        let mut text = String::new();
+        for _ in 0..least + rng.index(most) {
+            text += ODD_WORDS[rng.index(ODD_WORDS.len())];
+            text += match rng.below(8) {
+                0 => ODD_BETWEEN[rng.index(ODD_BETWEEN.len())],
+                1 => ODD_SIGNS[rng.index(ODD_SIGNS.len())],
+                2 => "\" ",
+                _ => " ",
+            };
+        }
+        text
+    };
+    (1..=count).map(|n| (n * 3, (n % 5 != 0).then(|| text(1, 4)), text(0, 16))).collect()
+}
+
+/// Seed, documents and queries of what is recorded.
+pub(crate) const ODD: (u64, u64, u64) = (17, 50, 400);
+
+/// Queries of odd words and signs.
+pub(crate) fn odd_queries(seed: u64, count: u64) -> Vec<(Mode, String)> {
+    let mut maker = OddQueries::new(seed);
+    let query = |at: u64| match at % 8 {
+        0 => (Mode::Natural, maker.soup()),
+        1 => (Mode::Natural, maker.query()),
+        2 => (Mode::Expanded, maker.few_words()),
+        3..6 => (Mode::Boolean, maker.soup()),
+        _ => (Mode::Boolean, maker.query()),
+    };
+    (0..count).map(query).collect()
+}
+
+/// Makes queries of odd words and signs.
+pub(crate) struct OddQueries(Rng);
+
+impl OddQueries {
+    pub(crate) fn new(seed: u64) -> OddQueries {
+        OddQueries(Rng::new(seed))
+    }
+
+    fn one_of<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.0.index(of.len())]
+    }
+
+    fn word(&mut self) -> &'static str {
+        self.one_of(&ODD_WORDS)
+    }
+
+    /// Anything after anything.
+    pub(crate) fn soup(&mut self) -> String {
+        let mut query = String::new();
+        for _ in 0..1 + self.0.index(9) {
+            match self.0.below(20) {
+                0..9 => query += self.word(),
+                9..13 => query += self.one_of(&ODD_SIGNS),
+                13..16 => query += self.one_of(&ODD_BETWEEN),
+                16 | 17 => query += "\"",
+                18 => write!(query, "\"@{}", self.0.below(20)).expect("memory"),
+                _ => query += " ",
+            }
+        }
+        query
+    }
+
+    fn words(&mut self, most: usize) -> String {
+        let mut words = self.word().to_owned();
+        for _ in 0..self.0.index(most) {
+            words += if self.0.one_in(4) { self.one_of(&ODD_BETWEEN) } else { " " };
+            words += self.word();
+        }
+        words
+    }
+
+    fn part(&mut self, depth: usize) -> String {
+        let sign = if self.0.one_in(2) { "" } else { self.one_of(&["+", "+", "-", "~", "<", ">"]) };
+        let what = match self.0.below(10) {
+            0 | 1 => format!("\"{}\"", self.words(4)),
+            2 => format!("\"{}\"@{}", self.words(4), self.0.below(12)),
+            3 => format!("{}*", self.word().chars().take(1 + self.0.index(3)).collect::<String>()),
+            4 if depth > 0 => {
+                let parts: Vec<_> = (0..self.0.index(4)).map(|_| self.part(depth - 1)).collect();
+                format!("({})", parts.join(" "))
+            }
+            5 => self.words(3),
+            6 => format!("{}*", self.words(2)),
+            7 if self.0.one_in(3) => "\"\"".to_owned(),
+            _ => self.word().to_owned(),
+        };
+        sign.to_owned() + &what
+    }
+
+    /// A query with signs where they may be.
+    pub(crate) fn query(&mut self) -> String {
+        let parts: Vec<_> = (0..1 + self.0.index(4)).map(|_| self.part(2)).collect();
+        let between = if self.0.one_in(8) { "" } else { " " };
+        parts.join(between)
+    }
+
+    /// One or two words, or a phrase, or both.
+    pub(crate) fn few_words(&mut self) -> String {
+        match self.0.below(4) {
+            0 => format!("\"{}\"", self.words(3)),
+            1 => format!("{} \"{}\"", self.word(), self.words(2)),
+            _ => self.words(2),
+        }
     }
 }
