@@ -33,7 +33,7 @@ usage: cargo xtask COMMAND
   bench memcached [NAME=VALUE ...] gets and sets on memcached, Vaquita and through SQL: rates, p95, server CPU each
   bench windows [NAME=VALUE ...]   window functions and WITH RECURSIVE beside MariaDB: time and server CPU of each
   bench alters [NAME=VALUE ...]    changes of definitions beside MySQL 5.6.24 and MariaDB, and writers meanwhile: time, server CPU
-  bench fulltext [NAME=VALUE ...]  full-text indexes and searches beside MySQL 5.6.24, MariaDB and SQLite: time, server CPU, bytes
+  bench fulltext [NAME=VALUE ...]  full-text indexes and searches beside MySQL 5.6.24, MariaDB and SQLite, with servers=..,tantivy tantivy: time, CPU, bytes
   bench calls [COUNT]              a CALL of three point statements against the three sent by a client: server CPU
   bench import [MEGABYTES]         a table's file that comes in beside a plain copy of it: rate of each, memory
   bench database ROWS | views | locks | reading | own | ...   one of Vaquita's own

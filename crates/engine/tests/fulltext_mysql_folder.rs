@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use vaquita_engine::fulltext::{DocId, FullTextReader, Mode, Ranking, doc_id_column};
+use vaquita_engine::fulltext::{self, DocId, FullTextReader, Mode, Ranking, doc_id_column};
 use vaquita_engine::{Engine, Error, Options, ReadOptions, Statement, Table};
 use vaquita_peers::{Mysql56, Options as ServerOptions, Server};
 
@@ -45,6 +45,10 @@ fn fill(server: &Server) {
          create table own (FTS_DOC_ID bigint unsigned not null primary key, t text, fulltext key ft (t)) charset utf8;
          create table hidden (id int not null primary key, a varchar(200), t text, fulltext key ft (a, t), fulltext key only_t (t))
            charset latin1;
+         create table empty (id int not null primary key, a varchar(20), b varchar(20), t text) charset utf8;
+         insert into empty values (1, '', 'a', 'the pear tree'), (2, 'pear', '', 'pear tree'), (3, '', '', 'tree'), (4, 'pear', 'tree', '');
+         alter table empty add fulltext key ft (a, b, t);
+         insert into empty values (5, '', '', 'a pear tree'), (6, 'tree', '', 'pear');
          create table late (id int not null primary key, t text) charset utf8 collate utf8_unicode_ci;\n",
     );
     for (id, text) in paragraphs("transactions.md").iter().chain(&paragraphs("recovery.md")).enumerate() {
@@ -175,6 +179,18 @@ fn a_server_that_ended() {
 
     let engine = open(&dir);
     compare(&theirs, &our_answers(&engine));
+    // Of texts behind an empty one the server has the places in two ways.
+    let mut session = engine.session();
+    let found = session.run(|statement| {
+        let table = statement.table("d/empty")?;
+        fulltext::check(engine.core(), &table, &mut || true)?;
+        let ids = ids(statement, &table)?;
+        let reader = FullTextReader::open(engine.core(), &table, &table.fulltext[0])?;
+        let found = reader.search(Mode::Boolean, &Ranking::Innodb, b"\"pear tree\"").unwrap();
+        Ok(found.iter().map(|found| ids[&found.doc]).collect::<Vec<_>>())
+    });
+    assert_eq!(found.unwrap(), [1, 2, 5]);
+    drop(session);
     // No statement changes the lists themselves.
     let refused = engine.session().run(|statement| {
         let names = engine.core().user_tables()?;

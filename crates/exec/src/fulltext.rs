@@ -48,6 +48,8 @@ struct Answer {
     order: Mutex<Option<BestFirst>>,
     above: usize,
     all_seen: bool,
+    /// Nothing else is found; else these are so many of the best.
+    are_all: bool,
 }
 
 impl InOrder for Answer {
@@ -57,25 +59,49 @@ impl InOrder for Answer {
     }
 }
 
+impl Answer {
+    fn rank(&self, document: u64) -> Option<f64> {
+        let place = self.matches.binary_search_by_key(&document, |found| found.doc.0);
+        place.ok().map(|place| f64::from(self.matches[place].rank))
+    }
+
+    fn shown(self: Arc<Answer>) -> FoundDocuments {
+        let (count, above) = (self.matches.len(), self.above);
+        FoundDocuments { count, above, all_seen: self.all_seen, are_all: self.are_all, documents: self }
+    }
+}
+
+/// Of more than these all are ranked.
+const FIRST_MAX: usize = 1000;
+
 impl Searchable {
+    /// All that is found.
     fn answer(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Arc<Answer>> {
+        self.answer_of(cx, query, None)
+    }
+
+    /// All that is found, or at least the `first` ones.
+    fn answer_of(&self, cx: &mut EvalCx<'_>, query: &[u8], first: Option<usize>) -> SqlResult<Arc<Answer>> {
         let place = std::ptr::from_ref(self).addr();
-        let kept = |cx: &mut EvalCx<'_>, place| {
-            let kept: Option<Arc<Answer>> = cx.state.subqueries.get(place);
-            kept.filter(|kept| kept.query == query)
-        };
-        if let Some(kept) = kept(cx, place) {
+        let is_enough = |kept: &Answer| kept.are_all || first.is_some_and(|n| n <= kept.matches.len());
+        if let Some(kept) = self.kept(cx, place, query).filter(|kept| is_enough(kept)) {
             return Ok(kept);
         }
-        let found = match kept(cx, self.place_of_all()) {
+        let of_all = self.kept(cx, self.place_of_all(), query).filter(|kept| is_enough(kept));
+        let found = match of_all {
             Some(found) => found,
-            None => Arc::new(self.search(cx, query)?),
+            None => Arc::new(self.search(cx, query, first)?),
         };
         if cx.state.subqueries.are_kept() {
             cx.state.subqueries.put(place, found.clone());
             cx.state.subqueries.put(self.place_of_all(), found.clone());
         }
         Ok(found)
+    }
+
+    fn kept(&self, cx: &EvalCx<'_>, place: usize, query: &[u8]) -> Option<Arc<Answer>> {
+        let kept: Option<Arc<Answer>> = cx.state.subqueries.get(place);
+        kept.filter(|kept| kept.query == query)
     }
 
     /// Where the last answer is kept of all that search the index in this way: a statement that says the same search twice runs it once. It is
@@ -105,24 +131,33 @@ impl Searchable {
         ranking::ranking_of(&named, &columns)
     }
 
-    /// Asks the index; `go_on` says whether the statement does.
+    /// Asks the index: what is found by number, and whether that is all; `go_on` says whether the statement does.
     fn ask(
         &self,
         core: &Core,
         ranking: &Ranking,
         query: &[u8],
+        first: Option<usize>,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> SqlResult<(Vec<Match>, Option<Settled>)> {
+    ) -> SqlResult<(Vec<Match>, bool, Option<Settled>)> {
         let reader = error::of_engine(FullTextReader::open(core, &self.info.table, &self.index))?;
         let reader = reader.asking(go_on);
-        let found = reader.search(self.mode, ranking, query).map_err(|e| match e {
+        let failed = |e| match e {
             SearchError::Syntax(e) => SqlError::new(1064, e.to_string()),
             SearchError::Index(e) => error::engine(&e),
-        })?;
-        Ok((found, reader.settled()))
+        };
+        if let Some(n) = first.filter(|n| *n <= FIRST_MAX)
+            && let Some(mut best) = reader.search_best(self.mode, ranking, query, n).map_err(failed)?
+        {
+            let are_all = best.len() < n;
+            best.sort_unstable_by_key(|found| found.doc);
+            return Ok((best, are_all, reader.settled()));
+        }
+        let found = reader.search(self.mode, ranking, query).map_err(failed)?;
+        Ok((found, true, reader.settled()))
     }
 
-    fn search(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<Answer> {
+    fn search(&self, cx: &mut EvalCx<'_>, query: &[u8], first: Option<usize>) -> SqlResult<Answer> {
         let ranking = self.ranking(cx)?;
         let Some(session) = &mut cx.engine else {
             return Err(SqlError::new(1105, "a full-text search without a session"));
@@ -131,7 +166,7 @@ impl Searchable {
         error::of_engine(held)?;
         session.statement().begin_reading();
         let (mut ended, state) = (None, &mut *cx.state);
-        let asked = self.ask(session.core(), &ranking, query, &mut || match state.poll() {
+        let asked = self.ask(session.core(), &ranking, query, first, &mut || match state.poll() {
             Ok(()) => true,
             Err(e) => {
                 ended = Some(e);
@@ -141,7 +176,7 @@ impl Searchable {
         if let Some(ended) = ended {
             return Err(ended);
         }
-        let (mut found, settled) = asked?;
+        let (mut found, are_all, settled) = asked?;
         // A rank of nothing is no match.
         found.retain(|found| found.rank != 0.0);
         Ok(Answer {
@@ -149,6 +184,7 @@ impl Searchable {
             query: query.to_vec(),
             above: found.iter().filter(|found| found.rank > 0.0).count(),
             matches: found,
+            are_all,
             order: Mutex::default(),
         })
     }
@@ -160,15 +196,21 @@ impl FullText for Searchable {
     }
 
     fn rank(&self, cx: &mut EvalCx<'_>, query: &[u8], document: u64) -> SqlResult<f64> {
-        let answer = self.answer(cx, query)?;
-        let place = answer.matches.binary_search_by_key(&document, |found| found.doc.0);
-        Ok(place.map_or(0.0, |place| f64::from(answer.matches[place].rank)))
+        // Of the best ones it is known.
+        if let Some(kept) = self.kept(cx, self.place_of_all(), query)
+            && let Some(rank) = kept.rank(document)
+        {
+            return Ok(rank);
+        }
+        Ok(self.answer(cx, query)?.rank(document).unwrap_or(0.0))
     }
 
     fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments> {
-        let answer = self.answer(cx, query)?;
-        let (count, above, all_seen) = (answer.matches.len(), answer.above, answer.all_seen);
-        Ok(FoundDocuments { documents: answer, count, above, all_seen })
+        self.answer(cx, query).map(Answer::shown)
+    }
+
+    fn best(&self, cx: &mut EvalCx<'_>, query: &[u8], n: usize) -> SqlResult<FoundDocuments> {
+        self.answer_of(cx, query, Some(n)).map(Answer::shown)
     }
 
     fn analyzer(&self, cx: &mut EvalCx<'_>, collation: Collation) -> SqlResult<Arc<Analyzer>> {

@@ -69,18 +69,24 @@ impl Expr {
         search_of(self).map(|search| search.index())
     }
 
-    /// The documents that `MATCH .. AGAINST` finds, the best first.
+    /// The documents that `MATCH .. AGAINST` finds, the best first; at least the `first` ones, if that is enough.
     ///
     /// # Errors
     /// 1064 the query is none; those of reading.
-    pub fn documents(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<FoundDocuments> {
+    pub fn documents(
+        &self,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        first: Option<usize>,
+    ) -> SqlResult<FoundDocuments> {
         let (Some(search), Some((_, against))) = (search_of(self), self.full_text()) else {
             return Ok(FoundDocuments::default());
         };
-        match against.text(cx, row)? {
-            Some(query) => search.documents(cx, &query),
+        match (against.text(cx, row)?, first) {
+            (Some(query), None) => search.documents(cx, &query),
+            (Some(query), Some(n)) => search.best(cx, &query, n),
             // It is no search: nothing is found, whoever asks.
-            None => Ok(FoundDocuments { all_seen: true, ..FoundDocuments::default() }),
+            (None, _) => Ok(FoundDocuments { all_seen: true, ..FoundDocuments::default() }),
         }
     }
 }

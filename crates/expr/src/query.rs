@@ -71,6 +71,12 @@ pub trait FullText: Debug + Send + Sync {
     /// As [`FullText::rank`].
     fn documents(&self, cx: &mut EvalCx<'_>, query: &[u8]) -> SqlResult<FoundDocuments>;
 
+    /// At least the best `n` of the documents that answer, if there are so many: [`FoundDocuments::are_all`] says whether there are more.
+    ///
+    /// # Errors
+    /// As [`FullText::rank`].
+    fn best(&self, cx: &mut EvalCx<'_>, query: &[u8], n: usize) -> SqlResult<FoundDocuments>;
+
     /// What makes words of texts of a collation as the index makes them of its own.
     ///
     /// # Errors
@@ -93,7 +99,7 @@ impl InOrder for () {
 
 impl Default for FoundDocuments {
     fn default() -> FoundDocuments {
-        FoundDocuments { documents: Arc::new(()), count: 0, above: 0, all_seen: false }
+        FoundDocuments { documents: Arc::new(()), count: 0, above: 0, all_seen: false, are_all: true }
     }
 }
 
@@ -108,4 +114,6 @@ pub struct FoundDocuments {
     pub above: usize,
     /// The rows of all of them are to be seen by the statement: none has to be looked at for that.
     pub all_seen: bool,
+    /// No others answer.
+    pub are_all: bool,
 }

@@ -173,13 +173,7 @@ pub fn search<I: Index>(
     ranking: &Ranking,
     text: &[u8],
 ) -> Result<Vec<Match>, SearchError<I::Error>> {
-    let parts = match mode {
-        Mode::Boolean => {
-            let charset = index.analyzer().collation().charset();
-            query::parse_boolean(text, charset).map_err(SearchError::Syntax)?
-        }
-        Mode::Natural | Mode::Expanded => query::parse_natural(text).map_err(SearchError::Syntax)?,
-    };
+    let parts = parsed(index, mode, text).map_err(SearchError::Syntax)?;
     let mut evaluation = Evaluation::new(index, mode, ranking, &parts);
     let mut found = evaluation.answer(&parts)?;
     if mode == Mode::Expanded && !found.is_empty() {
@@ -187,6 +181,33 @@ pub fn search<I: Index>(
         found = evaluation.answer_more(found, &new)?;
     }
     Ok(evaluation.ranked(&found)?)
+}
+
+/// The best `n` documents of what [`search`] finds, the best one first, with the same ranks: fewer if no more have a rank that is not 0. Only
+/// those that can be among them are ranked. `None`: this way is none for the query, which has signs, phrases or groups, or is to be expanded,
+/// or for the ranks, which are not those of BM25.
+///
+/// # Errors
+/// As [`search`].
+pub fn search_best<I: Index>(
+    index: &I,
+    mode: Mode,
+    ranking: &Ranking,
+    text: &[u8],
+    n: usize,
+) -> Result<Option<Vec<Match>>, SearchError<I::Error>> {
+    if mode == Mode::Expanded || *ranking == Ranking::Innodb {
+        return Ok(None);
+    }
+    let parts = parsed(index, mode, text).map_err(SearchError::Syntax)?;
+    Ok(Evaluation::new(index, mode, ranking, &parts).best(&parts, n)?)
+}
+
+fn parsed<I: Index>(index: &I, mode: Mode, text: &[u8]) -> Result<Vec<Part>, SyntaxError> {
+    match mode {
+        Mode::Boolean => query::parse_boolean(text, index.analyzer().collation().charset()),
+        Mode::Natural | Mode::Expanded => query::parse_natural(text),
+    }
 }
 
 /// By rank, best first, then by number: the order in which InnoDB gives what it found.

@@ -1,82 +1,62 @@
-//! The best n documents that have some of several words, without looking at all of them.
+//! The best n documents that have some of several words, without scoring all of them.
 //!
 //! A word's documents lie in blocks, each with a bound on what the word can add to one of its documents. When n documents are
-//! found, the worst of them is a hurdle: blocks whose bounds together do not reach it are passed over unread (block-max WAND:
-//! Ding and Suel, "Faster Top-k Document Retrieval Using Block-Max Indexes", 2011).
+//! found, the worst of them is a hurdle: blocks whose bounds together do not reach it are passed over (block-max WAND:
+//! Ding and Suel, "Faster Top-k Document Retrieval Using Block-Max Indexes", 2011). Posting lists hold no greatest values, so blocks and
+//! bounds are made of what was read of them: how often a word is in a document. Documents that are left are scored, which needs their
+//! lengths.
 //!
 //! # Invariants
-//! - I1: blocks ascend, and so do the documents in them.
-//! - I2: no document of a block gets more from the word than the block's bound.
-//! - I3: what is found is what looking at every document would find; of documents that are equally good those with the lower
-//!   numbers.
+//! - I1: documents of a word ascend, and so do its blocks.
+//! - I2: no document gets more from a word than what the word's bound says of how often it has it, and the bound grows with that: so none of
+//!   a block gets more than the block's bound.
+//! - I3: what is found is what scoring every document would find; of documents that are equally good those with the lower numbers.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use vaquita_format::Corruption;
-
 use crate::DocId;
-use crate::ilist::{Node, Posting};
 
 /// Documents of a block.
 const BLOCK_DOCUMENTS: usize = 128;
 
-/// A word's documents with what it adds to each, in blocks.
-#[derive(Debug, Clone, Default)]
-pub struct Blocks {
-    documents: Vec<(DocId, f64)>,
+/// Bounds are added up in another order than scores, so their sum may be less by what is rounded: far less than this part of it.
+const ROUNDED: f64 = 1e-9;
+
+/// A word's documents with how often they have it, in blocks.
+pub struct Blocks<'w, B> {
+    documents: &'w [(DocId, f64)],
     /// The last document of each block, and the bound.
     bounds: Vec<(DocId, f64)>,
+    bound: B,
 }
 
-impl Blocks {
-    /// The documents of a word's nodes with what `score` gives each.
-    ///
-    /// # Errors
-    /// A posting list that is none, or nodes that do not ascend.
-    pub fn of_nodes<'a>(
-        nodes: impl IntoIterator<Item = &'a Node>,
-        mut score: impl FnMut(Posting<'_>) -> f64,
-    ) -> Result<Blocks, Corruption> {
-        let mut documents: Vec<(DocId, f64)> = Vec::new();
-        for node in nodes {
-            let mut postings = node.postings();
-            while let Some(posting) = postings.next()? {
-                if documents.last().is_some_and(|&(last, _)| last >= posting.doc) {
-                    return Err(Corruption::new("posting list", "nodes of a word that do not ascend"));
-                }
-                documents.push((posting.doc, score(posting)));
-            }
-        }
-        Ok(Blocks::new(documents))
-    }
-
-    /// Documents with scores.
+impl<'w, B: Fn(f64) -> f64> Blocks<'w, B> {
+    /// `bound` says what a word adds at most to a document that has it so often; it grows.
     ///
     /// # Panics
-    /// If they do not ascend.
-    pub fn new(documents: Vec<(DocId, f64)>) -> Blocks {
-        assert!(documents.windows(2).all(|pair| pair[0].0 < pair[1].0), "documents ascend");
-        let bound = |block: &[(DocId, f64)]| {
-            let best = block.iter().map(|&(_, score)| score).fold(0.0, f64::max);
-            (block[block.len() - 1].0, best)
+    /// If the documents do not ascend (in debug builds).
+    pub fn new(documents: &'w [(DocId, f64)], bound: B) -> Blocks<'w, B> {
+        debug_assert!(documents.is_sorted_by(|a, b| a.0 < b.0), "documents ascend");
+        let of = |block: &[(DocId, f64)]| {
+            let most = block.iter().map(|&(_, times)| times).fold(0.0, f64::max);
+            (block[block.len() - 1].0, bound(most))
         };
-        let bounds = documents.chunks(BLOCK_DOCUMENTS).map(bound).collect();
-        Blocks { documents, bounds }
+        Blocks { documents, bounds: documents.chunks(BLOCK_DOCUMENTS).map(of).collect(), bound }
     }
 }
 
 /// A place in a word's documents.
-struct Cursor<'a> {
-    blocks: &'a Blocks,
+struct Cursor<'a, 'w, B> {
+    blocks: &'a Blocks<'w, B>,
+    /// Which word it is.
+    word: usize,
     at: usize,
     /// The best of all blocks.
     bound: f64,
-    /// How many documents were looked at.
-    looked_at: usize,
 }
 
-impl Cursor<'_> {
+impl<B: Fn(f64) -> f64> Cursor<'_, '_, B> {
     fn doc(&self) -> Option<DocId> {
         self.blocks.documents.get(self.at).map(|&(doc, _)| doc)
     }
@@ -85,14 +65,20 @@ impl Cursor<'_> {
     fn block_of(&self, doc: DocId) -> Option<(DocId, f64)> {
         let from = self.at / BLOCK_DOCUMENTS;
         let bounds = &self.blocks.bounds[from.min(self.blocks.bounds.len())..];
-        bounds.get(bounds.partition_point(|&(last, _)| last < doc)).copied()
+        // Mostly it is the next one.
+        match bounds.first() {
+            Some(&first) if first.0 >= doc => Some(first),
+            _ => bounds.get(bounds.partition_point(|&(last, _)| last < doc)).copied(),
+        }
     }
 
     /// Goes to the first document that is `doc` or behind it.
     fn seek(&mut self, doc: DocId) {
+        if self.doc().is_none_or(|here| here >= doc) {
+            return;
+        }
         let from = self.at / BLOCK_DOCUMENTS;
-        let blocks =
-            self.blocks.bounds[from.min(self.blocks.bounds.len())..].partition_point(|&(last, _)| last < doc);
+        let blocks = self.blocks.bounds[from..].partition_point(|&(last, _)| last < doc);
         let start = if blocks == 0 { self.at } else { (from + blocks) * BLOCK_DOCUMENTS };
         let rest = &self.blocks.documents[start.min(self.blocks.documents.len())..];
         let ahead = rest[..rest.len().min(BLOCK_DOCUMENTS)].partition_point(|&(at, _)| at < doc);
@@ -104,7 +90,7 @@ impl Cursor<'_> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Candidate {
     doc: DocId,
-    score: f64,
+    score: f32,
 }
 
 impl Eq for Candidate {}
@@ -125,27 +111,31 @@ impl Ord for Candidate {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Best {
     /// The best documents with their scores, the best one first.
-    pub documents: Vec<(DocId, f64)>,
-    /// How many postings were scored.
-    pub looked_at: usize,
+    pub documents: Vec<(DocId, f32)>,
+    /// How many documents were scored.
+    pub scored: usize,
 }
 
-/// The `n` documents with the highest sums of scores, the highest one first.
-pub fn best(words: &[Blocks], n: usize) -> Best {
-    if n == 0 {
-        return Best { documents: Vec::new(), looked_at: 0 };
+/// The `n` documents with the highest scores above 0, the highest one first. `score` is told a document and the words that it has, in
+/// ascending order, with how often; it gives no more than the bounds of these together.
+///
+/// # Errors
+/// Those of `score`.
+pub fn best<B: Fn(f64) -> f64, E>(
+    words: &[Blocks<'_, B>],
+    n: usize,
+    mut score: impl FnMut(DocId, &[(usize, f64)]) -> Result<f32, E>,
+) -> Result<Best, E> {
+    let mut heap: BinaryHeap<Candidate> = BinaryHeap::with_capacity(n.saturating_add(1).min(1024));
+    let (mut scored, mut has) = (0, Vec::with_capacity(words.len()));
+    let mut cursors: Vec<Cursor<'_, '_, B>> = Vec::with_capacity(words.len());
+    for (word, blocks) in words.iter().enumerate() {
+        cursors.push(Cursor { blocks, word, at: 0, bound: highest(blocks) });
     }
-    let mut cursors: Vec<Cursor<'_>> = words
-        .iter()
-        .map(|blocks| {
-            let bound = blocks.bounds.iter().map(|&(_, bound)| bound).fold(0.0, f64::max);
-            Cursor { blocks, at: 0, bound, looked_at: 0 }
-        })
-        .collect();
-    let mut heap: BinaryHeap<Candidate> = BinaryHeap::with_capacity(n + 1);
-    loop {
-        let hurdle = (heap.len() == n).then(|| heap.peek().expect("n is not 0").score);
-        cursors.sort_by_key(|cursor| cursor.doc().map_or((true, DocId(0)), |doc| (false, doc)));
+    while n > 0 {
+        let hurdle = (heap.len() == n).then(|| heap.peek().map_or(0.0, |worst| worst.score));
+        cursors.retain(|cursor| cursor.doc().is_some());
+        cursors.sort_unstable_by_key(Cursor::doc);
         let Some((pivot, last)) = pivot(&cursors, hurdle) else { break };
         // All words that are at the pivot or before it can add to it.
         if let Some(hurdle) = hurdle
@@ -157,34 +147,52 @@ pub fn best(words: &[Blocks], n: usize) -> Best {
             cursors[..=last].iter_mut().for_each(|cursor| cursor.seek(next));
             continue;
         }
-        let mut score = 0.0;
+        has.clear();
+        let mut reach = 0.0;
         for cursor in &mut cursors[..=last] {
             cursor.seek(pivot);
-            if let Some(&(doc, adds)) = cursor.blocks.documents.get(cursor.at)
+            if let Some(&(doc, times)) = cursor.blocks.documents.get(cursor.at)
                 && doc == pivot
             {
-                score += adds;
+                has.push((cursor.word, times));
+                reach += (cursor.blocks.bound)(times);
                 cursor.at += 1;
-                cursor.looked_at += 1;
             }
         }
-        heap.push(Candidate { doc: pivot, score });
+        if hurdle.is_some_and(|hurdle| !clears(reach, hurdle)) {
+            continue;
+        }
+        has.sort_unstable_by_key(|&(word, _)| word);
+        let score = score(pivot, &has)?;
+        scored += 1;
+        if score > 0.0 {
+            heap.push(Candidate { doc: pivot, score });
+        }
         if heap.len() > n {
             heap.pop();
         }
     }
-    let looked_at = cursors.iter().map(|cursor| cursor.looked_at).sum();
     let found = heap.into_sorted_vec();
-    Best { documents: found.into_iter().map(|found| (found.doc, found.score)).collect(), looked_at }
+    Ok(Best { documents: found.into_iter().map(|found| (found.doc, found.score)).collect(), scored })
+}
+
+fn highest<B>(blocks: &Blocks<'_, B>) -> f64 {
+    blocks.bounds.iter().map(|&(_, bound)| bound).fold(0.0, f64::max)
+}
+
+/// Whether a document with this bound can be better than the worst one. One that only equals it has a higher number, and loses.
+fn clears(reach: f64, hurdle: f32) -> bool {
+    // Rounding keeps the order: what is less as f64 is no more as f32.
+    (reach * (1.0 + ROUNDED)) as f32 > hurdle
 }
 
 /// The first document that can clear the hurdle, by the bounds of whole words, and the last word that can be in it.
-fn pivot(cursors: &[Cursor<'_>], hurdle: Option<f64>) -> Option<(DocId, usize)> {
+fn pivot<B: Fn(f64) -> f64>(cursors: &[Cursor<'_, '_, B>], hurdle: Option<f32>) -> Option<(DocId, usize)> {
     let mut reach = 0.0;
     for (at, cursor) in cursors.iter().enumerate() {
         let doc = cursor.doc()?;
         reach += cursor.bound;
-        if hurdle.is_none_or(|hurdle| reach > hurdle) {
+        if hurdle.is_none_or(|hurdle| clears(reach, hurdle)) {
             let last = cursors[at..].iter().take_while(|cursor| cursor.doc() == Some(doc)).count();
             return Some((doc, at + last - 1));
         }
@@ -193,14 +201,17 @@ fn pivot(cursors: &[Cursor<'_>], hurdle: Option<f64>) -> Option<(DocId, usize)> 
 }
 
 /// Where to go on if the blocks around `pivot` do not reach the hurdle; `None` if they do.
-fn beyond_blocks(cursors: &[Cursor<'_>], pivot: DocId, hurdle: f64) -> Option<DocId> {
+fn beyond_blocks<B: Fn(f64) -> f64>(
+    cursors: &[Cursor<'_, '_, B>],
+    pivot: DocId,
+    hurdle: f32,
+) -> Option<DocId> {
     let (mut reach, mut end) = (0.0, DocId(u64::MAX));
     for (last, bound) in cursors.iter().filter_map(|cursor| cursor.block_of(pivot)) {
         reach += bound;
         end = end.min(last);
     }
-    // A document that only equals the worst one has a higher number than it, and loses.
-    (reach <= hurdle && end.0 < u64::MAX).then(|| DocId(end.0 + 1))
+    (!clears(reach, hurdle) && end.0 < u64::MAX).then(|| DocId(end.0 + 1))
 }
 
 #[cfg(test)]
@@ -209,62 +220,78 @@ mod tests {
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+    use std::convert::Infallible;
 
-    fn blocks(documents: impl IntoIterator<Item = (u64, f64)>) -> Blocks {
-        Blocks::new(documents.into_iter().map(|(doc, score)| (DocId(doc), score)).collect())
+    type Word = Vec<(DocId, f64)>;
+
+    fn word(documents: impl IntoIterator<Item = (u64, f64)>) -> Word {
+        documents.into_iter().map(|(doc, times)| (DocId(doc), times)).collect()
     }
 
-    /// Every document is looked at.
-    fn exhaustive(words: &[Blocks], n: usize) -> Vec<(DocId, f64)> {
-        let mut sums: BTreeMap<DocId, f64> = BTreeMap::new();
-        for (doc, score) in words.iter().flat_map(|blocks| &blocks.documents) {
-            *sums.entry(*doc).or_default() += score;
+    /// The bound is what a document gets whose number can be divided by 3; others get less.
+    fn of(doc: DocId, has: &[(usize, f64)]) -> f32 {
+        let sum: f64 = has.iter().map(|(word, times)| times * (1.0 + *word as f64)).sum();
+        (sum / (1 + doc.0 % 3) as f64) as f32
+    }
+
+    fn found(words: &[Word], n: usize) -> Best {
+        let blocks: Vec<_> = words
+            .iter()
+            .enumerate()
+            .map(|(word, documents)| Blocks::new(documents, move |times| times * (1.0 + word as f64)))
+            .collect();
+        best(&blocks, n, |doc, has| Ok::<_, Infallible>(of(doc, has))).unwrap_or_else(|never| match never {})
+    }
+
+    /// Every document is scored.
+    fn exhaustive(words: &[Word], n: usize) -> Vec<(DocId, f32)> {
+        let mut all: BTreeMap<DocId, Vec<(usize, f64)>> = BTreeMap::new();
+        for (at, word) in words.iter().enumerate() {
+            word.iter().for_each(|(doc, times)| all.entry(*doc).or_default().push((at, *times)));
         }
-        let mut found: Vec<_> = sums.into_iter().collect();
+        let mut found: Vec<_> = all.into_iter().map(|(doc, has)| (doc, of(doc, &has))).collect();
+        found.retain(|found| found.1 > 0.0);
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         found.truncate(n);
         found
     }
 
     #[test]
-    fn most_blocks_are_not_looked_at() {
+    fn most_documents_are_not_scored() {
         // A common word that adds little, a rare one that adds much.
-        let common = blocks((1..100_000).map(|doc| (doc, 1.0 + (doc % 7) as f64 / 10.0)));
-        let rare = blocks((1..100).map(|at| (at * 997, 50.0)));
+        let common = word((1..100_000).map(|doc| (doc, 1.0 + (doc % 7) as f64 / 10.0)));
+        let rare = word((1..100).map(|at| (at * 997, 50.0)));
         let words = [common, rare];
-        let found = best(&words, 10);
-        assert_eq!(found.documents, exhaustive(&words, 10));
-        assert!(found.looked_at < 1_000, "{}", found.looked_at);
+        let best = found(&words, 10);
+        assert_eq!(best.documents, exhaustive(&words, 10));
+        assert!(best.scored < 200, "{}", best.scored);
     }
 
     #[test]
     fn few_or_no_documents() {
-        assert_eq!(best(&[], 3).documents, []);
-        assert_eq!(best(&[blocks([])], 3).documents, []);
-        assert_eq!(best(&[blocks([(u64::MAX, 1.0)])], 3).documents, [(DocId(u64::MAX), 1.0)]);
-        assert_eq!(best(&[blocks([(1, 1.0)])], 0).documents, []);
-        assert_eq!(best(&[blocks([(1, 0.0), (2, 0.0)])], 1).documents, [(DocId(1), 0.0)]);
+        assert_eq!(found(&[], 3).documents, []);
+        assert_eq!(found(&[word([])], 3).documents, []);
+        assert_eq!(found(&[word([(u64::MAX, 1.0)])], 3).documents, [(DocId(u64::MAX), 1.0)]);
+        assert_eq!(found(&[word([(1, 1.0)])], 0).documents, []);
+        assert_eq!(found(&[word([(1, 0.0), (3, 1.0)])], 2).documents, [(DocId(3), 1.0)]);
     }
 
     #[test]
-    fn nodes_that_do_not_ascend_are_refused() {
-        let mut node = Node::default();
-        node.push(DocId(4), &[0, 9]);
-        let found = Blocks::of_nodes([&node], |posting| f64::from(posting.count)).expect("well-formed");
-        assert_eq!(found.documents, [(DocId(4), 2.0)]);
-        assert!(Blocks::of_nodes([&node, &node], |_| 1.0).is_err());
+    fn who_fails_is_told() {
+        let documents = word([(1, 1.0), (2, 1.0)]);
+        let blocks = [Blocks::new(&documents, |times| times)];
+        assert_eq!(best(&blocks, 5, |doc, _| if doc.0 == 2 { Err("gone") } else { Ok(1.0) }), Err("gone"));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
         #[test]
-        fn as_if_every_document_were_looked_at(
+        fn as_if_every_document_were_scored(
             words in vec(btree_map(0u64..3_000, 0u8..20, 0..700), 1..5), n in 1usize..20,
         ) {
-            // Whole numbers: their sums do not depend on the order.
             let words: Vec<_> =
-                words.into_iter().map(|word| blocks(word.into_iter().map(|(doc, score)| (doc, f64::from(score))))).collect();
-            prop_assert_eq!(best(&words, n).documents, exhaustive(&words, n));
+                words.into_iter().map(|one| word(one.into_iter().map(|(doc, times)| (doc, f64::from(times))))).collect();
+            prop_assert_eq!(found(&words, n).documents, exhaustive(&words, n));
         }
     }
 }

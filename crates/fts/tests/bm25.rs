@@ -6,8 +6,9 @@ mod common;
 use common::{Memory, utf8};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use vaquita_base::rng::Rng;
 use vaquita_fts::ranking::{NamedRanking, Ranking};
-use vaquita_fts::search::Mode;
+use vaquita_fts::search::{Mode, best_first};
 
 const WORDS: [&str; 8] = ["apple", "apples", "pear", "plum", "fig", "the", "of", "quince"];
 
@@ -111,6 +112,70 @@ proptest! {
             prop_assert!((f64::from(found.rank) - score).abs() < 1e-5, "{found:?}, {score}");
         }
     }
+}
+
+/// A corpus as texts are: few words that most documents have, many that few have; documents of very different lengths, some of them deleted.
+fn corpus(rng: &mut Rng, documents: u64) -> Memory {
+    let mut text = |most: usize| {
+        let mut text = String::new();
+        for _ in 0..rng.index(most) {
+            let below = 1 + rng.index(60);
+            let below = 1 + rng.index(below);
+            let rank = rng.index(below);
+            text += &format!("word{rank} ");
+        }
+        text.into_bytes()
+    };
+    let documents = (0..documents).map(|doc| {
+        let most = if doc % 7 == 0 { 200 } else { 20 };
+        (doc * 3, vec![(doc % 5 != 0).then(|| text(6)), Some(text(most))])
+    });
+    let mut memory = Memory::new(utf8(), documents.collect::<Vec<_>>());
+    memory.documents.retain(|doc, _| doc.0 % 11 != 0);
+    memory
+}
+
+/// The best few are those of the full ranking, to the bit and in its order, documents of equal ranks by their numbers.
+#[test]
+fn the_best_few_are_those_of_all() {
+    let mut rng = Rng::new(5);
+    let (mut compared, mut equal) = (0, 0);
+    for (documents, queries) in [(1, 20), (30, 40), (400, 12), (2500, 2)] {
+        let memory = corpus(&mut rng, documents);
+        for weights in [[1.0, 1.0], [3.0, 3.0], [4.0, 1.0], [0.25, 7.5], [0.0, 1.0], [1.0, 0.0]] {
+            for _ in 0..queries {
+                let terms: Vec<_> = (0..1 + rng.index(5))
+                    .map(|_| match rng.below(8) {
+                        0 => format!("word{}*", rng.below(7)),
+                        1 => "the".to_owned(),
+                        2 => format!("word{},word{}", rng.below(60), rng.below(60)),
+                        _ => {
+                            let below = 1 + rng.index(60);
+                            format!("word{}", rng.index(below))
+                        }
+                    })
+                    .collect();
+                let (query, ranking) = (terms.join(" "), ranking(&weights));
+                let mode = if query.contains('*') || rng.one_in(2) { Mode::Boolean } else { Mode::Natural };
+                let mut all = memory.ask_ranked(mode, &ranking, &query).expect("a query");
+                all.retain(|found| found.rank != 0.0);
+                best_first(&mut all);
+                for n in [0, 1, 2, 10, 70] {
+                    let best = memory.ask_best(mode, &ranking, &query, n).expect("words without signs");
+                    assert_eq!(best, all[..all.len().min(n)], "{query} of {documents}, {weights:?}");
+                    compared += best.len();
+                    equal += best.windows(2).filter(|two| two[0].rank == two[1].rank).count();
+                }
+            }
+        }
+    }
+    assert!(compared > 4_000 && equal > 50, "{compared} {equal}");
+    let memory = corpus(&mut rng, 20);
+    for query in ["+word1", "-word1", "\"word1 word2\"", "(word1)", "word1 >word2", "~word1"] {
+        assert_eq!(memory.ask_best(Mode::Boolean, &ranking(&[1.0, 1.0]), query, 3), None, "{query}");
+    }
+    assert_eq!(memory.ask_best(Mode::Natural, &Ranking::Innodb, "word1", 3), None);
+    assert_eq!(memory.ask_best(Mode::Expanded, &ranking(&[1.0, 1.0]), "word1", 3), None);
 }
 
 /// Signs that move ranks do so by one, as with InnoDB's.

@@ -79,6 +79,13 @@ fn check(c: &mut Connection, weights: [f64; 2], query: &str, terms: &[&str], wha
     let all: Vec<String> = told.iter().map(|(id, _)| id.to_string()).collect();
     let best: Vec<&str> = best.lines().take(all.len()).collect();
     assert_eq!(best, &all[..all.len().min(5)], "{what}: {query}");
+    for (from, count) in [(0, 1), (0, 10), (3, 4), (0, 2000)] {
+        let end = format!("where {matching} order by {matching} desc limit {from}, {count}");
+        let some = run(c, &format!("select id, {matching} from t {end}"));
+        let wanted: Vec<String> =
+            told.iter().skip(from).take(count).map(|(id, rank)| format!("{id}|{rank}")).collect();
+        assert_eq!(some, wanted.join("\n"), "{what}: {query} {end}");
+    }
     assert_eq!(
         run(c, &format!("select count(*) from t where {matching}")),
         ranks.len().to_string(),
@@ -291,4 +298,46 @@ fn what_is_no_ranking_is_refused_by_name() {
     for (statement, answer) in cases {
         assert_eq!(run(&mut c, statement), answer, "{statement}");
     }
+}
+
+/// The best few rows are those of all, where the best ones are not to be seen: the transaction has deleted them, or does not see them yet.
+#[test]
+fn the_best_few_of_rows_that_are_seen() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(
+        &mut c,
+        "create database d; use d; create table t (id int primary key, title varchar(200), body text, fulltext k (title, body))",
+    );
+    for id in 0..90 {
+        let text = "apple ".repeat(1 + id % 9) + &"pear ".repeat(id % 4) + &"fig ".repeat(id % 13);
+        run(&mut c, &format!("insert into t values ({id}, 'title', '{text}')"));
+    }
+    let matching = "match (title, body) against ('apple pear')";
+    let all = |c: &mut Connection, what: &str| run(c, &format!("select {what} from t where {matching}"));
+    run(&mut c, "set vaquita_ft_ranking = 'bm25'");
+    let same = |c: &mut Connection| {
+        let everything = all(c, &format!("id, {matching}, body"));
+        for n in [1, 4, 20, 70] {
+            let end = format!("where {matching} order by {matching} desc limit {n}");
+            let best = run(c, &format!("select id, {matching}, body from t {end}"));
+            let wanted: Vec<&str> = everything.lines().take(n).collect();
+            assert_eq!(best, wanted.join("\n"), "{n}");
+        }
+        everything.lines().count()
+    };
+    assert_eq!(same(&mut c), 90);
+    let best = all(&mut c, "id").lines().take(50).collect::<Vec<_>>().join(", ");
+    run(&mut c, "begin");
+    run(&mut c, &format!("delete from t where id in ({best})"));
+    run(&mut c, "insert into t values (1000, 'apple', 'apple apple apple pear')");
+    assert_eq!(same(&mut c), 40, "what it has deleted, and what it has written itself before it commits");
+    let mut other = root(&opened.db);
+    run(&mut other, "use d; set vaquita_ft_ranking = 'bm25'");
+    run(&mut other, "start transaction with consistent snapshot");
+    assert_eq!(same(&mut other), 90);
+    run(&mut c, "commit");
+    assert_eq!(same(&mut c), 41);
+    let seen = same(&mut other);
+    assert!((40..=90).contains(&seen), "{seen}");
 }

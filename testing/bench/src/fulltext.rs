@@ -1,6 +1,7 @@
 //! `vaquita-bench fulltext`: full-text search on Vaquita, MySQL 5.6.24 and MariaDB 10.11 in the same run with equal settings: the
 //! index made of rows that are there, the queries of the articles in their forms, single inserts, and the bytes on disk. For the
-//! record also FTS5 of SQLite, whose ranks and words are others.
+//! record also FTS5 of SQLite, whose ranks and words are others, and tantivy, a library (`testing/tantivy`): the best ten by BM25, the same
+//! words. Neither has a protocol between; ours has.
 //!
 //! The queries run over a connection of this process. Servers take turns; the least of all rounds is printed, with its ratio to
 //! MariaDB. All servers must count the same documents.
@@ -46,8 +47,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads `NAME=VALUE` words: `megabytes=200 piece=3000 inserts=2000 rounds=5 only=build servers=vaquita,mariadb,sqlite
-    /// before=BINARY`.
+    /// Reads `NAME=VALUE` words: `megabytes=200 piece=3000 inserts=2000 rounds=5 only=build servers=vaquita,mariadb,sqlite,tantivy
+    /// before=BINARY`. Tantivy is built and run only if it is named.
     ///
     /// # Errors
     /// A word that is none of these.
@@ -187,6 +188,11 @@ pub fn fulltext(plan: &Plan) -> Result<(), Failure> {
     for query in queries().iter().filter(|query| plan.wants(&query.name)) {
         report.row(&query.name, &run(plan, &mut runners, query)?);
     }
+    for (name, terms) in best_by_bm25() {
+        if plan.wants(&name) {
+            bm25(plan, &mut runners, &name, terms)?;
+        }
+    }
     if plan.wants("insert") {
         let first = corpus.documents - single.len() as u64 + 1;
         figures.clear();
@@ -202,6 +208,9 @@ pub fn fulltext(plan: &Plan) -> Result<(), Failure> {
     }
     if plan.servers.is_empty() || plan.servers.iter().any(|name| name == "sqlite") {
         sqlite(plan, &corpus)?;
+    }
+    if plan.servers.iter().any(|name| name == "tantivy") {
+        tantivy(plan, &corpus)?;
     }
     runners.into_iter().try_for_each(|runner| {
         drop(runner.wire);
@@ -348,36 +357,99 @@ impl Report {
     }
 }
 
+/// The best ten by BM25, which tantivy has, too.
+fn best_by_bm25() -> impl Iterator<Item = (String, &'static str)> {
+    TERMS.iter().map(|term| {
+        let words = term.split(' ').filter(|word| word.len() > 2).count();
+        (format!("best 10 by BM25, {words} words").replace("1 words", "1 word"), *term)
+    })
+}
+
+/// Those on the servers that have it: ours.
+fn bm25(plan: &Plan, runners: &mut [Runner], name: &str, term: &str) -> Result<(), Failure> {
+    let search = format!("match (si_title, si_text) against ('{term}')");
+    let statement = format!(
+        "select FTS_DOC_ID, {search} as rel from sbtest.si where {search} order by rel desc limit 10"
+    );
+    for runner in runners.iter_mut().filter(|runner| matches!(runner.rival, Rival::Vaquita(..))) {
+        runner.ask("set vaquita_ft_ranking = 'bm25'")?;
+        let mut least: Figures = [f64::MAX; 2];
+        for _ in 0..plan.rounds {
+            let ([seconds, cpu], _) = runner.several(&statement)?;
+            least = [least[0].min(seconds), least[1].min(cpu)];
+        }
+        runner.ask("set vaquita_ft_ranking = 'index'")?;
+        println!("{name:<32} {:<8} {:>9.3} {:>9.3}", runner.rival.name(), least[0] * 1e3, least[1] * 1e3);
+    }
+    Ok(())
+}
+
+/// The same documents in tantivy, which is a program of its own outside of the workspace.
+fn tantivy(plan: &Plan, corpus: &Corpus) -> Result<(), Failure> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built = root.join("target/tantivy");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--locked", "--release", "--target-dir"]).arg(&built);
+    build.current_dir(root.join("testing/tantivy"));
+    if !build.status()?.success() {
+        return Err("tantivy is not built".into());
+    }
+    let scratch = crate::workload::Scratch::new()?;
+    let index = scratch.path().join("index");
+    fs::create_dir(&index)?;
+    let mut command = Command::new(built.join("release/vaquita-tantivy"));
+    command.arg(&corpus.path).arg(&index).arg(plan.rounds.to_string());
+    let asked =
+        best_by_bm25().filter(|(name, _)| plan.wants(name)).map(|(name, term)| (name, term.to_owned()));
+    beside("tantivy", &mut command, asked)
+}
+
 /// The same documents in SQLite.
 fn sqlite(plan: &Plan, corpus: &Corpus) -> Result<(), Failure> {
     let scratch = crate::workload::Scratch::new()?;
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/sqlite_fts5.py");
     let mut command = Command::new("python3");
     command.arg(program).arg(&corpus.path).arg(scratch.path().join("db")).arg(plan.rounds.to_string());
-    let mut python = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let mut input = python.stdin.take().ok_or("no input")?;
-    for query in queries().iter().filter(|query| plan.wants(&query.name)) {
-        if let Some(fts5) = &query.fts5 {
-            writeln!(input, "{}\t{fts5}", query.name)?;
-        }
+    let queries = queries();
+    let wanted = queries.iter().filter(|query| plan.wants(&query.name));
+    let asked = wanted.filter_map(|query| Some((query.name.clone(), query.fts5.clone()?)));
+    beside("sqlite", &mut command, asked)
+}
+
+/// Runs a program that answers each of what it is asked in lines of a name, seconds, processor time and an answer, several of each; prints the
+/// least.
+fn beside(
+    server: &str,
+    command: &mut Command,
+    asked: impl Iterator<Item = (String, String)>,
+) -> Result<(), Failure> {
+    let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut input = program.stdin.take().ok_or("no input")?;
+    for (name, query) in asked {
+        writeln!(input, "{name}\t{query}")?;
     }
     drop(input);
-    let output = python.wait_with_output()?;
+    let output = program.wait_with_output()?;
     if !output.status.success() {
-        return Err(format!("python3 ended with {}", output.status).into());
+        return Err(format!("{server} ended with {}", output.status).into());
     }
     let (mut last, mut least) = (String::new(), [f64::MAX; 2]);
     let show = |name: &str, [seconds, cpu]: Figures| {
         if !name.is_empty() {
-            println!("{name:<32} {:<8} {:>9.2} {:>9.2}", "sqlite", seconds * 1e3, cpu * 1e3);
+            println!("{name:<32} {server:<8} {:>9.3} {:>9.3}", seconds * 1e3, cpu * 1e3);
         }
     };
     for line in String::from_utf8(output.stdout)?.lines() {
         let [name, seconds, cpu, answer] = line.split('\t').collect::<Vec<_>>()[..] else {
-            return Err(format!("python3: {line}").into());
+            return Err(format!("{server}: {line}").into());
         };
+        if name == "segments" {
+            println!("{:<32} {server:<8} {answer:>9}", "segments");
+            continue;
+        }
         if name == "build" {
-            println!("{:<32} {:<8} {:>9.1}", "bytes on disk, MB", "sqlite", answer.parse::<f64>()? / 1e6);
+            println!("{:<32} {server:<8} {:>9.1}", "bytes on disk, MB", answer.parse::<f64>()? / 1e6);
         }
         if name != last {
             show(&last, std::mem::replace(&mut least, [f64::MAX; 2]));

@@ -23,7 +23,7 @@ use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::ilist::{Places, Postings};
 use vaquita_fts::lengths::{TextLength, Totals, measure};
 use vaquita_fts::ranking::Ranking;
-use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
+use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search, search_best};
 
 /// A full-text index in one search.
 pub struct FullTextReader<'c> {
@@ -116,6 +116,20 @@ impl<'c> FullTextReader<'c> {
         query: &[u8],
     ) -> std::result::Result<Vec<Match>, SearchError<Error>> {
         search(self, mode, ranking, query)
+    }
+
+    /// The best `n` of them, the best one first, where the others need not be ranked for that: `fts::search::search_best`.
+    ///
+    /// # Errors
+    /// As [`FullTextReader::search`].
+    pub fn search_best(
+        &self,
+        mode: Mode,
+        ranking: &Ranking,
+        query: &[u8],
+        n: usize,
+    ) -> std::result::Result<Option<Vec<Match>>, SearchError<Error>> {
+        search_best(self, mode, ranking, query, n)
     }
 
     /// How long the documents of the index are.

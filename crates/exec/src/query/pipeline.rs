@@ -7,7 +7,7 @@ use super::{Flow, Limit, Output, begin, count_sort, give, group};
 use smallvec::SmallVec;
 use vaquita_expr::order_of;
 use vaquita_expr::{EvalCx, Row, TableRow};
-use vaquita_plan::{BlockPlan, GroupPlan, SortValue};
+use vaquita_plan::{BlockPlan, GroupPlan, SortValue, Step};
 use vaquita_session::temp::distinct::{Came, Distinct};
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::values::{Values, invert, push_key, push_value};
@@ -51,7 +51,8 @@ pub(super) fn run_block(
             tail.relieve(cx)?;
         }
     } else if possible {
-        read(block, in_place, cx, &base, &mut tail)?;
+        let first = first_found(block, &limit);
+        read_first(block, (in_place, first), cx, &base, &mut tail)?;
     }
     tail.finish(cx, &base, possible)
 }
@@ -68,6 +69,17 @@ fn assigns_in_order(block: &BlockPlan) -> bool {
         && assigns.all(|(at, _)| !sorted_by(at))
 }
 
+/// How many of the documents that a full-text search finds are wanted, the best ones, if their rows come to the end: some more than LIMIT
+/// says, as a row may not be there to be seen.
+fn first_found(block: &BlockPlan, limit: &Limit) -> Option<usize> {
+    const MORE: u64 = 16;
+    let [Step::Table { filter, .. }] = &block.steps[..] else { return None };
+    let is_plain = block.having.is_none() && !block.distinct && block.windows.is_none();
+    let in_order = block.order.is_empty() || block.order_done;
+    let wanted = limit.first().filter(|_| is_plain && in_order && filter.len() <= 1)?;
+    usize::try_from(wanted.saturating_add(MORE)).ok()
+}
+
 /// Reads and joins the tables of a block.
 pub(super) fn read(
     block: &BlockPlan,
@@ -76,8 +88,20 @@ pub(super) fn read(
     base: &Row<'_>,
     next: &mut dyn Consumer,
 ) -> SqlResult<()> {
+    read_first(block, (in_place, None), cx, base, next)
+}
+
+/// The same; of what a full-text search finds only the `first` ones may be wanted.
+fn read_first(
+    block: &BlockPlan,
+    (in_place, first): (bool, Option<usize>),
+    cx: &mut EvalCx<'_>,
+    base: &Row<'_>,
+    next: &mut dyn Consumer,
+) -> SqlResult<()> {
     let workspace: Box<Workspace> = cx.state.workspaces.take(block.id).unwrap_or_default();
     let mut exec = Exec::new(block, workspace, in_place);
+    exec.first_found = first;
     let done = exec.run(cx, base, next);
     // After an error a cursor may be anywhere: it is placed anew before it is read again.
     if done.is_ok() {

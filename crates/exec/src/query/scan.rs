@@ -73,6 +73,8 @@ pub(crate) struct Exec<'p> {
     workspace: Box<Workspace>,
     /// Rows are read to be changed.
     pub(crate) to_change: ToChange,
+    /// Only the first so many rows of a full-text search are wanted, if nothing is wrong with them.
+    pub(super) first_found: Option<usize>,
 }
 
 /// What a statement that changes the rows it reads does about locks.
@@ -92,7 +94,8 @@ impl<'p> Exec<'p> {
             reader.ready = false;
             reader.kept = None;
         }
-        Exec { block, in_place: in_place && !block.has_subquery, workspace, to_change: ToChange::default() }
+        let in_place = in_place && !block.has_subquery;
+        Exec { block, in_place, workspace, to_change: ToChange::default(), first_found: None }
     }
 
     /// Keys of the present rows, by slot, where [`Exec::want_keys`] asked for them.

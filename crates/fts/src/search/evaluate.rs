@@ -24,6 +24,7 @@ use crate::bm25::Weights;
 use crate::query::{Part, Sign};
 use crate::rank;
 use crate::ranking::Ranking;
+use crate::top::{self, Blocks};
 
 /// A query that is being answered.
 pub(super) struct Evaluation<'a, I> {
@@ -251,6 +252,45 @@ impl<'a, I: Index> Evaluation<'a, I> {
             Match { doc, rank: rank as f32 }
         };
         Ok(found.iter().zip(lengths).map(rank).collect())
+    }
+
+    /// The best `n` of what is found, by BM25, if the query is words without signs; else `None`. Nobody has a rank of 0 among them.
+    pub(super) fn best(&mut self, parts: &[Part], n: usize) -> Result<Option<Vec<Match>>, I::Error> {
+        let Ranking::Bm25(settings, weights) = self.ranking else { return Ok(None) };
+        let is_word = |part: &Part| matches!(part, Part::Term { sign: Sign::Optional, .. });
+        if self.terms_are_phrases || !parts.iter().all(is_word) {
+            return Ok(None);
+        }
+        for part in parts {
+            let Part::Term { text, is_prefix, .. } = part else { continue };
+            let words = self.words_of(text);
+            for (at, word) in words.iter().enumerate() {
+                let is_prefix = *is_prefix && at + 1 == words.len();
+                self.entries += self.words.ask_alone(self.index, word, is_prefix)? as u64;
+            }
+            // How many documents are found is not known here: more than entries they are not.
+            if self.index.holds(self.entries, self.entries as usize).is_err() {
+                return Ok(None);
+            }
+        }
+        let totals = self.index.totals()?;
+        let length_mean = weights.length(totals.words) / totals.documents.max(1) as f64;
+        let scorers = self.words.scorers(*settings, totals.documents, length_mean);
+        // No document is shorter than nothing.
+        let blocks = self.words.lists().zip(&scorers);
+        let blocks: Vec<_> =
+            blocks.map(|(list, scorer)| Blocks::new(list, |times| scorer.score_max(times, 0.0))).collect();
+        let found = top::best(&blocks, n, |doc, has| {
+            let mut length = 0.0;
+            self.index.lengths(&[doc], &mut |_, texts| {
+                length = weights.length(texts.iter().map(|text| text.words.into()));
+            })?;
+            // In the order of all ranks, so that they are the same to the bit.
+            let rank =
+                has.iter().fold(0.0, |rank, (word, times)| rank + scorers[*word].score(*times, length));
+            Ok::<f32, I::Error>(rank as f32)
+        })?;
+        Ok(Some(found.documents.into_iter().map(|(doc, rank)| Match { doc, rank }).collect()))
     }
 
     /// How long documents are, their texts weighed: 0 of those that are not seen.

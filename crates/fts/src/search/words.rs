@@ -49,8 +49,39 @@ impl<'a> AskedWords<'a> {
         index: &I,
         text: &[u8],
         is_prefix: bool,
-        mut places: Option<&mut WordPlaces>,
+        places: Option<&mut WordPlaces>,
     ) -> Result<(Found, usize), I::Error> {
+        let (number, times, all) = self.read(index, text, is_prefix, places)?;
+        let entries = times.len();
+        let same = times.chunk_by(|a, b| a.0 == b.0);
+        let found = Found::new(same.map(|same| (same[0].0, Hit::of(number, same.len()))).collect());
+        self.keep(number, times, all);
+        Ok((found, entries))
+    }
+
+    /// The same for who does not want what is found: how many entries of lists it is.
+    pub(super) fn ask_alone<I: Index>(
+        &mut self,
+        index: &I,
+        text: &[u8],
+        is_prefix: bool,
+    ) -> Result<usize, I::Error> {
+        let (number, times, all) = self.read(index, text, is_prefix, None)?;
+        let entries = times.len();
+        self.keep(number, times, all);
+        Ok(entries)
+    }
+
+    /// The word's number, how often documents have it in ascending order of the documents, and how many there are with deleted ones. A
+    /// document comes for each of its words with a prefix.
+    #[allow(clippy::type_complexity)]
+    fn read<I: Index>(
+        &mut self,
+        index: &I,
+        text: &[u8],
+        is_prefix: bool,
+        mut places: Option<&mut WordPlaces>,
+    ) -> Result<(usize, Vec<(DocId, f64)>, usize), I::Error> {
         let mut times = Vec::new();
         let alike = self.weights.map_or(Some(1.0), Weights::alike);
         let mut to_weigh = alike.is_none().then(WordPlaces::default);
@@ -72,20 +103,23 @@ impl<'a> AskedWords<'a> {
         if index.has_deleted() {
             index.retain_live(&mut times);
         }
-        let entries = times.len();
         if !times.is_sorted_by(|a, b| a.0 < b.0) {
             times.sort_by_key(|&(doc, _)| doc);
         }
-        let number = self.number(index.analyzer().key(text), is_prefix);
-        let same = times.chunk_by(|a, b| a.0 == b.0);
-        let found = Found::new(same.map(|same| (same[0].0, Hit::of(number, same.len()))).collect());
+        Ok((self.number(index.analyzer().key(text), is_prefix), times, all))
+    }
+
+    fn keep(&mut self, number: usize, mut times: Vec<(DocId, f64)>, all: usize) {
         let word = &mut self.words[number];
         if self.weights.is_some() {
-            word.times = times.chunk_by(|a, b| a.0 == b.0).map(together).collect();
-            word.documents = word.times.len() as u64;
-            return Ok((found, entries));
+            if !times.is_sorted_by(|a, b| a.0 < b.0) {
+                times = times.chunk_by(|a, b| a.0 == b.0).map(together).collect();
+            }
+            word.documents = times.len() as u64;
+            word.times = times;
+            return;
         }
-        word.documents += if self.is_only { entries } else { all } as u64;
+        word.documents += if self.is_only { times.len() } else { all } as u64;
         // Of several words with the prefix the first one counts.
         times.dedup_by_key(|&mut (doc, _)| doc);
         if word.times.is_empty() {
@@ -95,7 +129,6 @@ impl<'a> AskedWords<'a> {
             word.times.sort_by_key(|&(doc, _)| doc);
             word.times.dedup_by_key(|&mut (doc, _)| doc);
         }
-        Ok((found, entries))
     }
 
     /// The number of a word that was asked for.
@@ -112,6 +145,11 @@ impl<'a> AskedWords<'a> {
     pub(super) fn scorers(&self, settings: Bm25, documents: u64, length_mean: f64) -> Vec<Scorer> {
         let scorer = |word: &AskedWord| settings.scorer(documents, word.documents, length_mean, 1.0);
         self.words.iter().map(scorer).collect()
+    }
+
+    /// How often documents have each word, by number.
+    pub(super) fn lists(&self) -> impl Iterator<Item = &[(DocId, f64)]> {
+        self.words.iter().map(|word| &word.times[..])
     }
 
     /// How often documents have words, asked in ascending order of the documents.

@@ -14,7 +14,7 @@ use vaquita_fts::cache::IndexCache;
 use vaquita_fts::ilist::Places;
 use vaquita_fts::lengths::{Lengths, Totals, measure};
 use vaquita_fts::ranking::Ranking;
-use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search};
+use vaquita_fts::search::{Borders, Columns, Index, Match, Mode, SearchError, search, search_best};
 
 /// Documents and the cache of their words.
 pub(crate) struct Memory {
@@ -52,6 +52,19 @@ impl Memory {
             SearchError::Syntax(error) => error.to_string(),
             SearchError::Index(never) => match never {},
         })
+    }
+}
+
+impl Memory {
+    /// The best `n`, where there is a way to have no others.
+    pub(crate) fn ask_best(
+        &self,
+        mode: Mode,
+        ranking: &Ranking,
+        query: &str,
+        n: usize,
+    ) -> Option<Vec<Match>> {
+        search_best(self, mode, ranking, query.as_bytes(), n).expect("a query")
     }
 }
 

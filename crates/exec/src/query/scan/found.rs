@@ -5,7 +5,7 @@ use super::{At, Consumer, Exec, Flow, Reader, lock_of, open_cursor};
 use std::sync::Arc;
 use vaquita_catalog::{TableInfo, error};
 use vaquita_engine::{ReadLock, Seek};
-use vaquita_expr::{EvalCx, Expr, InOrder, Row};
+use vaquita_expr::{EvalCx, Expr, FoundDocuments, InOrder, Row};
 use vaquita_plan::{BlockPlan, Path, Read};
 use vaquita_types::{SqlResult, Value};
 
@@ -24,13 +24,42 @@ impl Exec<'_> {
         next: &mut dyn Consumer,
     ) -> SqlResult<Flow> {
         let at = &at.placed(Placed::Found);
-        let found = matching.documents(cx, row)?;
+        let search = (index, matching, then_others);
+        let found = matching.documents(cx, row, self.first_found)?;
+        if found.are_all {
+            return self.those_found(read, info, search, (&found, &[]), reader, at, cx, row, next);
+        }
+        // The best ones; others only if rows of these were not to be seen.
+        let best = (search.0, search.1, false);
+        if self.those_found(read, info, best, (&found, &[]), reader, at, cx, row, next)? == Flow::Stop {
+            return Ok(Flow::Stop);
+        }
+        let mut given: Vec<u64> = in_order(&*found.documents).map(|(_, document)| document).collect();
+        given.sort_unstable();
+        let all = matching.documents(cx, row, None)?;
+        self.those_found(read, info, search, (&all, &given), reader, at, cx, row, next)
+    }
+
+    /// The rows of documents that were found, but of those that are `given`, in the order of their numbers.
+    #[allow(clippy::too_many_arguments)]
+    fn those_found(
+        &mut self,
+        read: &Read,
+        info: &Arc<TableInfo>,
+        (index, matching, then_others): (usize, &Expr, bool),
+        (found, given): (&FoundDocuments, &[u64]),
+        reader: &mut Reader,
+        at: &At<'_>,
+        cx: &mut EvalCx<'_>,
+        row: &Row<'_>,
+        next: &mut dyn Consumer,
+    ) -> SqlResult<Flow> {
         if let Some(column) = only_document(read, info)
             && found.all_seen
             && !then_others
             && lock_of(read, cx) == ReadLock::None
         {
-            return self.found_alone(read, column, &*found.documents, at, cx, row, next);
+            return self.found_alone(read, column, (&*found.documents, given), at, cx, row, next);
         }
         for (n, document) in in_order(&*found.documents) {
             if then_others
@@ -38,6 +67,9 @@ impl Exec<'_> {
                 && self.others(read, info, (index, matching), reader, at, cx, row, next)? == Flow::Stop
             {
                 return Ok(Flow::Stop);
+            }
+            if given.binary_search(&document).is_ok() {
+                continue;
             }
             let Reader { cursor, ready, .. } = &mut *reader;
             let cursor = open_cursor(cursor, ready, read, info, index, self.to_change, cx)?;
@@ -79,7 +111,7 @@ impl Exec<'_> {
         &mut self,
         read: &Read,
         column: usize,
-        documents: &dyn InOrder,
+        (documents, given): (&dyn InOrder, &[u64]),
         at: &At<'_>,
         cx: &mut EvalCx<'_>,
         row: &Row<'_>,
@@ -89,6 +121,9 @@ impl Exec<'_> {
         for (n, document) in in_order(documents) {
             if n % 64 == 0 {
                 cx.state.poll()?;
+            }
+            if given.binary_search(&document).is_ok() {
+                continue;
             }
             values[column] = Value::UInt(document);
             if self.meet(std::iter::once(&values[..]), at, cx, row, next)? == Flow::Stop {
@@ -140,6 +175,6 @@ pub(in crate::query) fn count_found(
     if lock_of(read, cx) != ReadLock::None {
         return Ok(None);
     }
-    let found = matching.documents(cx, row)?;
+    let found = matching.documents(cx, row, None)?;
     Ok(found.all_seen.then_some(found.count as u64))
 }
