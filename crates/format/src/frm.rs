@@ -12,16 +12,21 @@
 //! | extra | after it | connection string, engine, partitions, long table comment |
 //! | form | u32 at 64 + u16 at 4 | 288 bytes of counts, 17 bytes per column, names, labels, column comments |
 //!
-//! What MariaDB and MySQL after 5.6 add is noticed ([`Extras`]), not read. Not read either: views (their `.frm` is text), tables
+//! [`Frm::encode`] writes such a file as MySQL 5.6.24 does.
+//!
+//! What MariaDB and MySQL after 5.6 add is noticed ([`Extras`]), not read. Not read either: connection strings and tablespaces, which
+//! InnoDB makes nothing of, views (their `.frm` is text), tables
 //! from before MySQL 5.0's VARCHAR.
 
 mod columns;
+mod encode;
 mod extras;
 mod keys;
 mod spelling;
 mod table_def;
 
 pub use columns::{ColumnDefault, FrmColumn};
+pub use encode::Unwritable;
 pub use extras::Extras;
 pub use keys::{FrmKey, FrmKeyPart, key_flags};
 pub use spelling::column_type;
@@ -132,7 +137,7 @@ impl Frm {
             5 => DeclaredFormat::Compact,
             _ => DeclaredFormat::Default,
         };
-        let columns = columns::parse(b, form_at, record, options & table_options::PACK_RECORD != 0)?;
+        let mut columns = columns::parse(b, form_at, record, options & table_options::PACK_RECORD != 0)?;
         let mysql_version = b.u32(51)?;
         let mut extras = extras::parse(b, mysql_version, form_at, &columns)?;
         let keys = keys::parse(b, keys_at, keys_len, columns.len())?;
@@ -140,6 +145,9 @@ impl Frm {
             extras.descending = true;
             extras.left_out.insert("descending order of keys");
         }
+        let (comment, rest) = table_comment(b, form_at, extra.rest)?;
+        let storage = column_storage(b, rest, columns.len()).unwrap_or_default();
+        columns.iter_mut().zip(storage).for_each(|(column, &byte)| column.storage = byte);
         Ok(Frm {
             mysql_version,
             engine: extra.engine,
@@ -152,7 +160,7 @@ impl Frm {
             avg_row_length: b.u32(34)?,
             stats_sample_pages: b.u16(42)?,
             stats_auto_recalc: b.u8(44)?,
-            comment: table_comment(b, form_at, extra.rest)?,
+            comment,
             partition_clause: extra.partition_clause,
             columns,
             keys,
@@ -192,11 +200,24 @@ impl Extra {
     }
 }
 
-fn table_comment(b: Le<'_>, form_at: usize, long_at: usize) -> Result<String> {
+/// The comment, and where what may be a long one ends.
+fn table_comment(b: Le<'_>, form_at: usize, long_at: usize) -> Result<(String, usize)> {
     match b.u8(form_at + 46)? {
-        0xFF => b.text(long_at + 2, usize::from(b.u16(long_at)?)),
-        len => b.text(form_at + 47, usize::from(len)),
+        0xFF => {
+            let len = usize::from(b.u16(long_at)?);
+            Ok((b.text(long_at + 2, len)?, long_at + 2 + len))
+        }
+        len => Ok((b.text(form_at + 47, usize::from(len))?, long_at)),
     }
+}
+
+/// The bytes of columns at the end of the extra section, if it ends as that of MySQL 5.6 does.
+fn column_storage(b: Le<'_>, at: usize, columns: usize) -> Option<&[u8]> {
+    let len = usize::from(b.u16(at).ok()?);
+    let section = b.bytes(at, len).ok()?;
+    let names = len.checked_sub(columns).filter(|&n| n >= 9)?;
+    // A tablespace's name ends there.
+    (section[names - 1] == 0).then(|| &section[names..])
 }
 
 /// Checked little-endian access.

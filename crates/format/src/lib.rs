@@ -47,6 +47,7 @@ pub mod filename;
 pub mod frm;
 pub mod frm_view;
 mod packed;
+pub mod par;
 pub mod text;
 
 pub use error::{Corruption, Result};

@@ -21,6 +21,7 @@
 
 use super::Le;
 use crate::charset::Charset;
+use crate::collation;
 use crate::error::{Corruption, Result};
 use crate::text::TextType;
 
@@ -60,14 +61,36 @@ pub(super) mod code {
     }
 }
 
+/// Bytes of a pointer, which a BLOB has in MySQL's row format.
+const POINTER: usize = 8;
 /// Decimals of FLOAT and DOUBLE without declared decimals.
 const NOT_FIXED: u8 = 31;
 
 mod pack_flag {
+    /// Of a number: it may be negative. Of text: it is compared byte by byte.
     pub(super) const SIGNED: u16 = 1;
+    pub(super) const NUMBER: u16 = 2;
     pub(super) const ZEROFILL: u16 = 4;
+    /// How it is stored: a type of old, or the bytes of its length.
+    pub(super) const STORED_SHIFT: u32 = 3;
+    pub(super) const DECIMALS_SHIFT: u32 = 8;
+    pub(super) const ENUM: u16 = 0x100;
+    pub(super) const SET: u16 = 0x200;
+    pub(super) const BLOB: u16 = 0x400;
+    pub(super) const GEOMETRY: u16 = 0x800;
+    pub(super) const BIT_AS_BYTES: u16 = 0x1000;
     pub(super) const NO_DEFAULT: u16 = 0x4000;
     pub(super) const NULLABLE: u16 = 0x8000;
+}
+
+/// How a number of this many bytes is stored.
+fn stored_as(bytes: usize) -> u16 {
+    match bytes {
+        1..=2 => bytes as u16,
+        3 => 9,
+        4 => 3,
+        _ => 8,
+    }
 }
 
 /// The DEFAULT of a column.
@@ -116,6 +139,8 @@ pub struct FrmColumn {
     pub comment: String,
     /// The byte for special meanings: AUTO_INCREMENT, CURRENT_TIMESTAMP, and what later servers added.
     pub special: u8,
+    /// STORAGE (1 DISK, 2 MEMORY) and COLUMN_FORMAT (8 FIXED, 16 DYNAMIC), of which InnoDB makes nothing.
+    pub storage: u8,
 }
 
 impl FrmColumn {
@@ -183,6 +208,60 @@ impl FrmColumn {
         }
     }
 
+    /// Whether it is a BLOB, TEXT or spatial one.
+    pub(super) fn is_blob(&self) -> bool {
+        self.blob_len_bytes().is_some()
+    }
+
+    /// How many bytes tell the length of a BLOB.
+    fn blob_len_bytes(&self) -> Option<usize> {
+        match self.type_code {
+            code::TINY_BLOB => Some(1),
+            code::BLOB => Some(2),
+            code::MEDIUM_BLOB => Some(3),
+            code::LONG_BLOB | code::GEOMETRY => Some(4),
+            _ => None,
+        }
+    }
+
+    /// The bits at 8.
+    pub(super) fn pack_flags(&self) -> u16 {
+        use pack_flag as p;
+        let number = |bytes: usize| stored_as(bytes) << p::STORED_SHIFT | p::NUMBER;
+        let old = |kind: u16| kind << p::STORED_SHIFT;
+        let collation = collation::name(self.collation).unwrap_or_default();
+        let bytewise = u16::from(collation == "binary" || collation.ends_with("_bin"));
+        let blob = self.blob_len_bytes().map_or(0, |n| stored_as(n) << p::STORED_SHIFT | p::BLOB | bytewise);
+        let decimals = u16::from(self.decimals.unwrap_or(NOT_FIXED)) << p::DECIMALS_SHIFT;
+        let own = match self.type_code {
+            code::TINY | code::SHORT | code::INT24 | code::LONG | code::LONGLONG => number(self.row_len()),
+            code::FLOAT => old(4) | p::NUMBER | decimals,
+            code::DOUBLE => old(5) | p::NUMBER | decimals,
+            code::NEWDECIMAL => p::NUMBER | decimals,
+            code::BIT => p::BIT_AS_BYTES | p::NUMBER,
+            code::YEAR => old(13) | p::NUMBER | p::ZEROFILL,
+            code::DATE => old(14),
+            code::TIME => old(19),
+            code::DATETIME => old(18),
+            code::TIMESTAMP => old(17) | p::NUMBER | p::SIGNED | u16::from(self.fsp()) << p::DECIMALS_SHIFT,
+            code::ENUM => stored_as(self.row_len()) << p::STORED_SHIFT | p::ENUM | bytewise,
+            code::SET => stored_as(self.row_len()) << p::STORED_SHIFT | p::SET | bytewise,
+            code::GEOMETRY => (blob & !p::BLOB) | p::GEOMETRY,
+            code::VARCHAR | code::STRING => bytewise,
+            _ => blob,
+        };
+        let signed = u16::from(is_number(self.type_code) && !self.unsigned) * p::SIGNED;
+        let zerofill = u16::from(self.zerofill) * p::ZEROFILL;
+        let nullable = u16::from(self.nullable) * p::NULLABLE;
+        let no_default = u16::from(self.lacks_default()) * p::NO_DEFAULT;
+        own | signed | zerofill | nullable | no_default
+    }
+
+    /// Whether it is marked as one that a value must be given for.
+    fn lacks_default(&self) -> bool {
+        self.default == ColumnDefault::None && !self.auto_increment
+    }
+
     /// Bytes of the column in MySQL's row format.
     pub(super) fn row_len(&self) -> usize {
         let fraction = usize::from(self.fsp().div_ceil(2));
@@ -210,7 +289,7 @@ impl FrmColumn {
             code::SET => set_len(self.labels.len()),
             code::VARCHAR => length + if length < 256 { 1 } else { 2 },
             code::STRING => length,
-            _ => 0,
+            _ => self.blob_len_bytes().map_or(0, |n| n + POINTER),
         }
     }
 }
@@ -286,7 +365,9 @@ fn parse_one(b: Le<'_>, at: usize, name: String, comment: String, sets: &[Vec<&[
     let nullable = pack & pack_flag::NULLABLE != 0;
     let default = match special {
         15 => ColumnDefault::None,
-        18 | 21 | 23 => ColumnDefault::Now,
+        18 => ColumnDefault::Now,
+        // The special meaning stays when a default is dropped.
+        21 | 23 if pack & pack_flag::NO_DEFAULT == 0 => ColumnDefault::Now,
         _ if pack & pack_flag::NO_DEFAULT != 0 || (!has_value && !nullable) => ColumnDefault::None,
         _ => ColumnDefault::Null,
     };
@@ -306,6 +387,7 @@ fn parse_one(b: Le<'_>, at: usize, name: String, comment: String, sets: &[Vec<&[
         default,
         comment,
         special,
+        storage: 0,
     })
 }
 

@@ -96,6 +96,27 @@ fn old_form() {
     assert_eq!(columns[2], ("c", true, &ColumnDefault::Row(q)));
 }
 
+/// What the server wrote is written again, byte for byte.
+#[test]
+fn written_as_the_server_writes() {
+    let fixtures = tables().into_iter().map(|table| (read(&format!("{table}.frm")), table));
+    let attributes = [
+        (include_bytes!("testdata/everything.frm").to_vec(), "everything".to_owned()),
+        (include_bytes!("testdata/old_format.frm").to_vec(), "old_format".to_owned()),
+    ];
+    for (bytes, table) in fixtures.chain(attributes) {
+        assert_written_again(&bytes, &table);
+    }
+}
+
+fn assert_written_again(bytes: &[u8], table: &str) {
+    let frm = Frm::parse(bytes).unwrap();
+    let written = frm.encode().unwrap_or_else(|e| panic!("{table}: {e}"));
+    assert_eq!(Frm::parse(&written).unwrap(), frm, "{table}");
+    let differs = (0..bytes.len().max(written.len())).find(|&at| bytes.get(at) != written.get(at));
+    assert_eq!(differs, None, "{table}: the first byte that differs");
+}
+
 #[test]
 fn damaged_files_are_refused_or_read() {
     let mut rng = Rng::new(4);

@@ -1,4 +1,4 @@
-//! Files beside the tablespace: `.cfg` and `.frm`; values as text.
+//! Files beside the tablespace: `.cfg`, `.frm` and `.par`; values as text.
 
 use vaquita_base::ids::IndexId;
 use vaquita_catalog::frm::show_create_frm;
@@ -8,6 +8,7 @@ use vaquita_format::column::{ColumnDef, MType};
 use vaquita_format::frm::Frm;
 use vaquita_format::frm_view::FrmView;
 use vaquita_format::index_def::RowFormat;
+use vaquita_format::par;
 use vaquita_format::text::TextType;
 use vaquita_format::value::ValueType;
 
@@ -25,13 +26,27 @@ pub(super) fn cfg_seeds() -> Vec<Vec<u8>> {
     seeds::whole("cfg", 16384)
 }
 
-/// What parses can be shown and turned into a table.
+/// What parses can be shown and turned into a table; what can be written is a file that parses.
 pub(super) fn frm(data: &[u8]) {
     let Ok(frm) = Frm::parse(data) else { return };
     let _ = show_create_frm(&frm, "t", 7);
     for format in [RowFormat::Redundant, RowFormat::Compact, RowFormat::Dynamic, frm.default_row_format()] {
         let _ = frm.table_def(PageSize::DEFAULT, format, &[IndexId(1)]);
     }
+    if let Ok(written) = frm.encode() {
+        Frm::parse(&written).expect("what was written parses");
+    }
+}
+
+/// What parses is written as it was.
+pub(super) fn par(data: &[u8]) {
+    let Ok(names) = par::parse(data) else { return };
+    let again = par::parse(&par::encode(&names)).expect("what was written parses");
+    assert_eq!(again, names);
+}
+
+pub(super) fn par_seeds() -> Vec<Vec<u8>> {
+    vec![par::encode(&["p0".to_owned(), "p1#SP#s0".to_owned(), "p1#SP#s1".to_owned()]), par::encode(&[])]
 }
 
 /// A view's file as text, and with what a real one has before it.

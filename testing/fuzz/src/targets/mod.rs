@@ -34,6 +34,7 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "undo_segments", run: workshop::undo_segments, seeds: workshop::undo_seeds },
     Target { name: "cfg", run: meta::cfg, seeds: meta::cfg_seeds },
     Target { name: "frm", run: meta::frm, seeds: meta::frm_seeds },
+    Target { name: "par", run: meta::par, seeds: meta::par_seeds },
     Target { name: "frm_view", run: meta::frm_view, seeds: meta::frm_view_seeds },
     Target { name: "text", run: meta::text, seeds: meta::text_seeds },
     Target { name: "values", run: meta::values, seeds: meta::text_seeds },
