@@ -3,7 +3,7 @@
 //! | view | where |
 //! |---|---|
 //! | what the engine is told to make, and keeps | [`stored`](crate::stored) |
-//! | a `.frm` of a MySQL server | [`frm`](crate::frm) |
+//! | a `.frm` of a MySQL server, read and written | [`frm`](crate::frm) |
 //! | SHOW CREATE TABLE | [`show_create`](crate::show_create) |
 //! | what queries look at for every row | [`table`](crate::table) |
 //!

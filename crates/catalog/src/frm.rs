@@ -1,7 +1,9 @@
 //! Definitions of `.frm` files: tables of a MySQL server, without its dictionary.
 //!
 //! The engine reads the same files for tables of a server's folder; what they say of columns and options is found by it in both
-//! cases. Foreign keys and DATA DIRECTORY are not in a `.frm`.
+//! cases. Foreign keys and DATA DIRECTORY are not in a `.frm`. The way back is [`write`].
+
+pub mod write;
 
 use crate::definition::{Definition, KeyDefinition, KeyKind, KeyPart, TableOptions, width_of};
 use crate::show_create::{Style, show_create};

@@ -7,7 +7,7 @@
 //! | columns that are calculated, and what depends on columns | [`expressions`] |
 //! | CHECK constraints: their names and columns | [`checks`] |
 //! | definitions from and to the engine's descriptions | [`stored`] |
-//! | definitions from `.frm` and `.cfg` files | [`frm`], [`cfg`] |
+//! | definitions from `.frm` and `.cfg` files, and as `.frm` files | [`frm`], [`cfg`] |
 //! | definitions as text | [`show_create`] |
 //! | how a table is partitioned | [`partitioning`] |
 //! | types of columns from their declared text | [`declared`] |

@@ -25,11 +25,11 @@ mod keys;
 mod spelling;
 mod table_def;
 
-pub use columns::{ColumnDefault, FrmColumn};
+pub use columns::{ColumnDefault, FrmColumn, code};
 pub use encode::Unwritable;
 pub use extras::Extras;
 pub use keys::{FrmKey, FrmKeyPart, key_flags};
-pub use spelling::column_type;
+pub use spelling::{GEOMETRIES, column_type};
 pub use table_def::{FrmTable, FullTextIndex};
 
 use crate::error::{Corruption, Result};
@@ -42,6 +42,8 @@ pub mod table_options {
     pub const PACK_RECORD: u16 = 1;
     /// PACK_KEYS=1.
     pub const PACK_KEYS: u16 = 2;
+    /// Pointers of BLOBs have eight bytes; of all tables.
+    pub const LONG_BLOB_POINTERS: u16 = 8;
     /// CHECKSUM=1.
     pub const CHECKSUM: u16 = 0x20;
     /// DELAY_KEY_WRITE=1.

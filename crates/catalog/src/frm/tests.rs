@@ -1,6 +1,11 @@
 use super::*;
+use crate::definition::{CheckDefinition, ColumnDefinition, Generated, TableOption};
 use std::path::{Path, PathBuf};
+use vaquita_engine::lower::RowFormat;
 use vaquita_engine::lower::filename::TableFile;
+use vaquita_engine::lower::frm::DeclaredFormat;
+use vaquita_engine::table::DefaultValue;
+use vaquita_types::{Kind, SqlType};
 
 fn fixture_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/mysql56")
@@ -60,6 +65,25 @@ fn every_attribute() {
     assert_eq!(show_create_frm(&frm, "h1", 0).unwrap(), expected.trim_end());
 }
 
+/// The definition of a file is written as that file.
+#[test]
+fn there_and_back() {
+    let fixtures = tables().into_iter().map(|table| fixture_dir().join(format!("{table}.frm")));
+    for path in fixtures.chain([of_format("everything.frm"), of_format("old_format.frm")]) {
+        let bytes = std::fs::read(&path).unwrap();
+        let mut frm = Frm::parse(&bytes).unwrap();
+        let definition = Definition::of_frm(&frm, "t").unwrap();
+        // Numbers have the default collation of the table, or latin1's: which one means nothing.
+        for (column, defined) in frm.columns.iter_mut().zip(&definition.columns) {
+            if defined.ty.is_number() || defined.ty.kind == Kind::Bit {
+                column.collation = definition.collation;
+            }
+        }
+        let again = definition.to_frm().unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        assert_eq!(again, frm, "{path:?}");
+    }
+}
+
 /// CHAR without VARCHAR: the older form of the file.
 #[test]
 fn old_form() {
@@ -84,4 +108,50 @@ fn unknown_types() {
     let mut frm = parsed(&of_format("everything.frm"));
     frm.columns[0].type_code = 200;
     assert!(show_create_frm(&frm, "h1", 0).is_err());
+}
+
+/// What MySQL 5.6 does not know is refused by its name.
+#[test]
+fn what_a_server_of_5_6_is_not_told() {
+    let frm = parsed(&fixture_dir().join("defaults@0020@0p@002d1.frm"));
+    let table = Definition::of_frm(&frm, "t").unwrap();
+    assert_eq!(table.to_frm().unwrap(), frm);
+    let refused = |change: &dyn Fn(&mut Definition)| {
+        let mut changed = table.clone();
+        change(&mut changed);
+        changed.to_frm().unwrap_err().to_string()
+    };
+    let column = |change: &dyn Fn(&mut ColumnDefinition)| refused(&|t| change(t.column_mut(1)));
+    let key = |change: &dyn Fn(&mut KeyDefinition)| refused(&|t| change(Arc::make_mut(&mut t.keys[0])));
+    let name = &table.columns[1].name;
+    let generated = Generated { clause: "1".to_owned(), stored: true };
+    let is_generated = column(&|c| c.generated = Some(generated.clone()));
+    assert_eq!(is_generated, format!("column `{name}`, which is generated"));
+    assert_eq!(column(&|c| c.invisible = true), format!("column `{name}`, which is invisible"));
+    assert_eq!(column(&|c| c.functional = true), "keys of expressions");
+    assert_eq!(column(&|c| c.ty = SqlType::new(Kind::Json)), format!("column `{name}` of type JSON"));
+    let expression = DefaultValue::Text("uuid()".to_owned());
+    assert_eq!(column(&|c| c.default = expression.clone()), format!("the DEFAULT of column `{name}`"));
+    let later = SqlType::varchar(5, 255);
+    assert_eq!(column(&|c| c.ty = later.clone()), format!("collation utf8mb4_0900_ai_ci of {name}"));
+    assert_eq!(refused(&|t| t.collation = 255), "collation utf8mb4_0900_ai_ci of the table");
+    assert_eq!(key(&|k| k.invisible = true), "key `PRIMARY`, which is invisible");
+    assert_eq!(key(&|k| k.parts[0].descending = true), "key `PRIMARY`, which is descending");
+    assert_eq!(key(&|k| k.parser = Some("ngram".to_owned())), "the parser of FULLTEXT key `PRIMARY`");
+    let (clause, columns) = ("a > 1".to_owned(), vec!["a".to_owned()]);
+    let check = CheckDefinition { name: "t_chk_1".to_owned(), clause, columns, enforced: true };
+    assert_eq!(refused(&|t| t.checks.push(check.clone())), "CHECK constraint `t_chk_1`");
+}
+
+/// Where nothing is said of the row format, a server of 5.6 makes it COMPACT.
+#[test]
+fn a_row_format_that_goes_without_saying() {
+    let mut table = Definition::new("d", "t", 8, RowFormat::Dynamic);
+    let column = ColumnDefinition::new("a", SqlType { length: 11, ..SqlType::new(Kind::Int) }, Vec::new());
+    table.columns = vec![Arc::new(column)];
+    assert_eq!(table.to_frm().unwrap().row_format, DeclaredFormat::Dynamic);
+    table.row_format = RowFormat::Compact;
+    assert_eq!(table.to_frm().unwrap().row_format, DeclaredFormat::Default);
+    table.options.set(TableOption::RowFormat, Some("COMPACT".to_owned()));
+    assert_eq!(table.to_frm().unwrap().row_format, DeclaredFormat::Compact);
 }

@@ -7,6 +7,7 @@ use crate::kept::{Extra, index_option, option};
 use crate::table::{Column, DefaultValue};
 use std::path::Path;
 use vaquita_format::Corruption;
+use vaquita_format::charset::Charset;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
 use vaquita_format::frm::{
     ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
@@ -216,12 +217,14 @@ fn column_extra(frm: &FrmColumn, def: &ColumnDef, format: RowFormat) -> ColumnEx
 }
 
 /// A default in the form the row format has. CHAR of a variable multi-byte character set keeps as many spaces as make
-/// its bytes as many as its characters.
+/// its bytes as many as its characters have at least.
 fn stored_default(mut value: Vec<u8>, def: &ColumnDef, format: RowFormat) -> DefaultValue {
     if def.mtype == MType::MySql && def.fixed_len(format) == 0 && def.mbmaxlen > 0 {
-        let chars = (def.len / u32::from(def.mbmaxlen)) as usize;
-        while value.len() > chars && value.last() == Some(&b' ') {
-            value.pop();
+        let least = (def.len / u32::from(def.mbmaxlen)) as usize * usize::from(def.mbminlen.max(1));
+        let space =
+            Charset::of_any_collation(def.collation_id()).map_or(&b" "[..], |charset| charset.space());
+        while value.len() >= least + space.len() && value.ends_with(space) {
+            value.truncate(value.len() - space.len());
         }
     }
     DefaultValue::Stored(value)

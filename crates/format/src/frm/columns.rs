@@ -26,33 +26,34 @@ use crate::error::{Corruption, Result};
 use crate::text::TextType;
 
 /// Real type codes of `.frm` files.
-pub(super) mod code {
-    pub(in crate::frm) const TINY: u8 = 1;
-    pub(in crate::frm) const SHORT: u8 = 2;
-    pub(in crate::frm) const LONG: u8 = 3;
-    pub(in crate::frm) const FLOAT: u8 = 4;
-    pub(in crate::frm) const DOUBLE: u8 = 5;
-    pub(in crate::frm) const OLD_TIMESTAMP: u8 = 7;
-    pub(in crate::frm) const LONGLONG: u8 = 8;
-    pub(in crate::frm) const INT24: u8 = 9;
-    pub(in crate::frm) const OLD_TIME: u8 = 11;
-    pub(in crate::frm) const OLD_DATETIME: u8 = 12;
-    pub(in crate::frm) const YEAR: u8 = 13;
-    pub(in crate::frm) const DATE: u8 = 14;
-    pub(in crate::frm) const VARCHAR: u8 = 15;
-    pub(in crate::frm) const BIT: u8 = 16;
-    pub(in crate::frm) const TIMESTAMP: u8 = 17;
-    pub(in crate::frm) const DATETIME: u8 = 18;
-    pub(in crate::frm) const TIME: u8 = 19;
-    pub(in crate::frm) const NEWDECIMAL: u8 = 246;
-    pub(in crate::frm) const ENUM: u8 = 247;
-    pub(in crate::frm) const SET: u8 = 248;
-    pub(in crate::frm) const TINY_BLOB: u8 = 249;
-    pub(in crate::frm) const MEDIUM_BLOB: u8 = 250;
-    pub(in crate::frm) const LONG_BLOB: u8 = 251;
-    pub(in crate::frm) const BLOB: u8 = 252;
-    pub(in crate::frm) const STRING: u8 = 254;
-    pub(in crate::frm) const GEOMETRY: u8 = 255;
+pub mod code {
+    #![allow(missing_docs, reason = "named as MySQL names them")]
+    pub const TINY: u8 = 1;
+    pub const SHORT: u8 = 2;
+    pub const LONG: u8 = 3;
+    pub const FLOAT: u8 = 4;
+    pub const DOUBLE: u8 = 5;
+    pub const OLD_TIMESTAMP: u8 = 7;
+    pub const LONGLONG: u8 = 8;
+    pub const INT24: u8 = 9;
+    pub const OLD_TIME: u8 = 11;
+    pub const OLD_DATETIME: u8 = 12;
+    pub const YEAR: u8 = 13;
+    pub const DATE: u8 = 14;
+    pub const VARCHAR: u8 = 15;
+    pub const BIT: u8 = 16;
+    pub const TIMESTAMP: u8 = 17;
+    pub const DATETIME: u8 = 18;
+    pub const TIME: u8 = 19;
+    pub const NEWDECIMAL: u8 = 246;
+    pub const ENUM: u8 = 247;
+    pub const SET: u8 = 248;
+    pub const TINY_BLOB: u8 = 249;
+    pub const MEDIUM_BLOB: u8 = 250;
+    pub const LONG_BLOB: u8 = 251;
+    pub const BLOB: u8 = 252;
+    pub const STRING: u8 = 254;
+    pub const GEOMETRY: u8 = 255;
 
     /// Whether MySQL 5.6 has the type.
     pub(in crate::frm) fn is_known(code: u8) -> bool {
@@ -81,6 +82,17 @@ mod pack_flag {
     pub(super) const BIT_AS_BYTES: u16 = 0x1000;
     pub(super) const NO_DEFAULT: u16 = 0x4000;
     pub(super) const NULLABLE: u16 = 0x8000;
+}
+
+/// Values of the byte for special meanings.
+mod special {
+    pub(super) const AUTO_INCREMENT: u8 = 15;
+    pub(super) const ENUM: u8 = 16;
+    pub(super) const SET: u8 = 17;
+    pub(super) const BLOB: u8 = 20;
+    pub(super) const NOW: u8 = 21;
+    pub(super) const ON_UPDATE: u8 = 22;
+    pub(super) const NOW_AND_ON_UPDATE: u8 = 23;
 }
 
 /// How a number of this many bytes is stored.
@@ -224,6 +236,11 @@ impl FrmColumn {
         }
     }
 
+    /// Whether its bits have that of BLOBs, which some digits of numbers set as well.
+    pub(super) fn looks_like_blob(&self) -> bool {
+        self.pack_flags() & pack_flag::BLOB != 0
+    }
+
     /// The bits at 8.
     pub(super) fn pack_flags(&self) -> u16 {
         use pack_flag as p;
@@ -255,6 +272,38 @@ impl FrmColumn {
         let nullable = u16::from(self.nullable) * p::NULLABLE;
         let no_default = u16::from(self.lacks_default()) * p::NO_DEFAULT;
         own | signed | zerofill | nullable | no_default
+    }
+
+    /// The column with the byte of its special meaning, and the bit of signs as the file has it where it means nothing.
+    #[must_use]
+    pub fn completed(mut self) -> FrmColumn {
+        self.special = match self.type_code {
+            _ if self.auto_increment => special::AUTO_INCREMENT,
+            _ if self.default == ColumnDefault::Now && self.on_update_now => special::NOW_AND_ON_UPDATE,
+            _ if self.default == ColumnDefault::Now => special::NOW,
+            _ if self.on_update_now => special::ON_UPDATE,
+            code::ENUM => special::ENUM,
+            code::SET => special::SET,
+            _ if self.is_blob() => special::BLOB,
+            _ => 0,
+        };
+        self.unsigned = self.pack_flags() & pack_flag::SIGNED == 0;
+        self
+    }
+
+    /// A constant in the form in which InnoDB stores it, as a row of MySQL has it; `None` if it does not fit.
+    pub fn row_default(&self, stored: &[u8]) -> Option<Vec<u8>> {
+        super::spelling::row_form(self, stored).filter(|row| row.len() == self.row_len())
+    }
+
+    /// Bytes that the whole column has in a key; `words` of one that is FULLTEXT or SPATIAL.
+    pub fn key_len(&self, words: bool) -> u32 {
+        match self.type_code {
+            code::GEOMETRY if words => 32,
+            _ if self.is_blob() => 1,
+            code::VARCHAR | code::STRING => self.length,
+            _ => self.row_len() as u32,
+        }
     }
 
     /// Whether it is marked as one that a value must be given for.

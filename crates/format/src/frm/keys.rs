@@ -7,8 +7,12 @@
 //! | then | 9 per part | column u16 (from 1, 14 bits), offset in the record u16, u8: 0, or 0x80 for MariaDB's descending order, type u16, length in bytes u16 |
 //! | then | | names `FF name FF name .. FF 00`; comments: u16 length and text, of keys with that flag |
 
-use super::Le;
+use super::columns::{FrmColumn, code};
+use super::{Le, table_options};
 use crate::error::{Corruption, Result};
+
+/// Parts of keys are packed from this many bytes on.
+const PACKED_FROM: u16 = 8;
 
 /// Bits of [`FrmKey::flags`], as stored.
 pub mod key_flags {
@@ -18,10 +22,18 @@ pub mod key_flags {
     pub const FULLTEXT: u16 = 128;
     /// SPATIAL.
     pub const SPATIAL: u16 = 1024;
+    /// Values of text are packed.
+    pub const PACKED: u16 = 2;
+    /// They are, and have their lengths.
+    pub const PACKED_WITH_LENGTH: u16 = 8 | 32;
+    /// A column can be NULL.
+    pub const NULLABLE: u16 = 64;
     /// Has a comment.
     pub const HAS_COMMENT: u16 = 4096;
     /// Made by the server for a foreign key.
     pub const GENERATED: u16 = 8192;
+    /// A block size is declared.
+    pub const HAS_BLOCK_SIZE: u16 = 0x8000;
 }
 
 /// A part of a key.
@@ -61,6 +73,35 @@ impl FrmKey {
     /// Whether it is FULLTEXT.
     pub fn is_fulltext(&self) -> bool {
         self.flags & key_flags::FULLTEXT != 0
+    }
+
+    /// The flags that follow from its columns, the table's options and its own block size.
+    ///
+    /// What is packed matters to other engines only, and is told all the same: parts of eight bytes and more, unless PACK_KEYS=0. The
+    /// server takes a column for a BLOB by a bit that the digits of a number have, too, and so does this.
+    pub fn derived_flags(&self, columns: &[FrmColumn], options: u16) -> u16 {
+        let of = |part: &FrmKeyPart| columns.get(part.column);
+        let mut flags = 0;
+        if !self.is_fulltext() && self.parts.iter().filter_map(of).any(|c| c.nullable) {
+            flags |= key_flags::NULLABLE;
+        }
+        if self.block_size != 0 {
+            flags |= key_flags::HAS_BLOCK_SIZE;
+        }
+        if options & table_options::NO_PACK_KEYS != 0 || self.flags & key_flags::SPATIAL != 0 {
+            return flags;
+        }
+        for (at, part) in self.parts.iter().enumerate().filter(|(_, part)| part.length >= PACKED_FROM) {
+            let Some(column) = of(part) else { continue };
+            flags |= match column.type_code {
+                code::VARCHAR => key_flags::PACKED_WITH_LENGTH,
+                _ if column.looks_like_blob() && at == 0 => key_flags::PACKED_WITH_LENGTH,
+                _ if column.looks_like_blob() => key_flags::PACKED,
+                code::STRING => key_flags::PACKED,
+                _ => 0,
+            };
+        }
+        flags
     }
 
     /// Whether it is the primary key.

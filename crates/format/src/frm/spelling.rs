@@ -71,18 +71,20 @@ fn labels(name: &str, c: &FrmColumn) -> String {
     out
 }
 
+/// Spatial types by the number of their subtype.
+pub const GEOMETRIES: [&str; 8] = [
+    "geometry",
+    "point",
+    "linestring",
+    "polygon",
+    "multipoint",
+    "multilinestring",
+    "multipolygon",
+    "geometrycollection",
+];
+
 fn geometry(subtype: u8) -> &'static str {
-    const NAMES: [&str; 8] = [
-        "geometry",
-        "point",
-        "linestring",
-        "polygon",
-        "multipoint",
-        "multilinestring",
-        "multipolygon",
-        "geometrycollection",
-    ];
-    NAMES.get(usize::from(subtype)).copied().unwrap_or("geometry")
+    GEOMETRIES.get(usize::from(subtype)).copied().unwrap_or("geometry")
 }
 
 /// Whether the column has a collation that the statement may have to name.
@@ -120,4 +122,39 @@ pub(super) fn stored_form(c: &FrmColumn, row: &[u8]) -> Vec<u8> {
         _ => {}
     }
     v
+}
+
+/// The way back of [`stored_form`]: VARCHAR gets its length, and all gets its padding. `None` if the value has no place.
+pub(super) fn row_form(c: &FrmColumn, stored: &[u8]) -> Option<Vec<u8>> {
+    let mut v = stored.to_vec();
+    match c.type_code {
+        code::TINY | code::SHORT | code::INT24 | code::LONG | code::LONGLONG => {
+            if let (false, Some(first)) = (c.unsigned, v.first_mut()) {
+                *first ^= 0x80;
+            }
+            v.reverse();
+        }
+        code::DATE => {
+            if let Some(first) = v.first_mut() {
+                *first ^= 0x80;
+            }
+            v.reverse();
+        }
+        code::ENUM | code::SET => v.reverse(),
+        code::VARCHAR => {
+            let length = c.length as usize;
+            let (prefix, padding) = (if length < 256 { 1 } else { 2 }, length.checked_sub(v.len())?);
+            let bytes = (v.len() as u16).to_le_bytes();
+            v.splice(..0, bytes[..prefix].iter().copied());
+            v.resize(v.len() + padding, 0);
+        }
+        code::STRING => {
+            let space = c.charset().map_or(&b"\0"[..], |charset| charset.space());
+            while v.len() + space.len() <= c.length as usize {
+                v.extend_from_slice(space);
+            }
+        }
+        _ => {}
+    }
+    Some(v)
 }

@@ -197,11 +197,12 @@ fn label(text: &str, column: &FrmColumn) -> Result<Vec<u8>> {
 }
 
 impl Frm {
-    /// Whether rows of such a table have no reserved bit before their null bits: those of tables with columns of variable length.
+    /// Whether rows of such a table have no reserved bit before their null bits: those of tables with columns of variable length, and
+    /// of the format DYNAMIC.
     pub fn packs_records(columns: &[FrmColumn], format: DeclaredFormat) -> bool {
         let blob = columns.iter().any(FrmColumn::is_blob);
         let varchar = columns.iter().any(|c| c.type_code == code::VARCHAR);
-        blob || (varchar && format != DeclaredFormat::Fixed)
+        blob || format == DeclaredFormat::Dynamic || (varchar && format != DeclaredFormat::Fixed)
     }
 
     /// Whether the first bit of a row is reserved.
