@@ -177,6 +177,12 @@ impl Core {
         crate::dict::server_files::is_of_a_server(&self.storage)
     }
 
+    /// Whether a table of that name has a `.frm` which a MySQL server goes by.
+    pub fn has_server_file(&self, name: &str) -> bool {
+        let path = self.storage.options().dir.join(format!("{name}.frm"));
+        self.is_folder_of_a_server() && self.storage.fs().exists(&path)
+    }
+
     /// Views that the MySQL server left which made the folder, unless [`Core::note_server_views`] has said that they were read.
     ///
     /// # Errors

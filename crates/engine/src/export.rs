@@ -1,13 +1,14 @@
 //! Tables whose files may be copied while the folder is in use: FLUSH TABLES .. FOR EXPORT, and .. WITH READ LOCK.
 //!
 //! Metadata locks keep others from changing the rows, purge rests, and everything is written out; a description of the table lies
-//! beside its file (`.cfg`), from which MySQL 5.6 and later take it in (IMPORT TABLESPACE). When the locks go, so do the descriptions, and
-//! purge goes on. MySQL 5.6 stops purge the same way, for all tables.
+//! beside its file (`.cfg`), from which MySQL 5.6 and later take it in (IMPORT TABLESPACE), and, if that is asked for, what the server
+//! itself would keep of it (`.frm`, `.par`). When the locks go, so do the descriptions, and purge goes on. MySQL 5.6 stops purge the same way, for all tables.
 //!
 //! # Crash
 //! A description may be left behind. It says what the file was at that moment, and nobody here reads it.
 
 use crate::core::Core;
+use crate::dict::server_files::ServerFile;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,22 @@ impl Export {
     pub(crate) fn begin(core: Arc<Core>) -> Export {
         core.stop_purge();
         Export { core, files: Vec::new() }
+    }
+
+    /// Writes what a MySQL server keeps of a table beside its file, or beside those of its parts, which are in the folder.
+    pub(crate) fn keep(&mut self, table: &Table, kept: &ServerFile) -> Result<()> {
+        let storage = &self.core.storage;
+        let beside = match table.parts {
+            Some(_) => storage.place_of(&table.name, None),
+            None => storage.spaces().get(table.space)?.path(),
+        };
+        let files = [("par", kept.par.as_deref()), ("frm", Some(&kept.frm[..]))];
+        for (extension, bytes) in files.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
+            let path = beside.with_extension(extension);
+            self.files.push(path.clone());
+            write(&self.core, &path, bytes)?;
+        }
+        Ok(())
     }
 
     /// Writes the description of a table, whose pages were written out.

@@ -433,7 +433,7 @@ fn parts_are_imported_all_of_them_or_none() {
     let engine = open_it(&from).unwrap();
     let mut session = engine.session();
     session.lock_table_name("d/t", vaquita_engine::MdlMode::SharedNoWrite).unwrap();
-    session.export_tables(&[engine.core().table("d/t").unwrap()], "there").unwrap();
+    session.export_tables(&[engine.core().table("d/t").unwrap()], "there", &[]).unwrap();
     for ((parts, named), described) in some_or_all().into_iter().zip([true, false]) {
         let whole = folder(12, &["d/t"]);
         let engine = open_it(&whole).unwrap();
@@ -495,7 +495,7 @@ fn parts_of_which_a_file_is_missing() {
     let mut session = engine.session();
     let wanted = state(&engine, &disk);
     session.lock_table_name("d/t", vaquita_engine::MdlMode::SharedNoWrite).unwrap();
-    session.export_tables(&[engine.core().table("d/t").unwrap()], "there").unwrap();
+    session.export_tables(&[engine.core().table("d/t").unwrap()], "there", &[]).unwrap();
     let files = PARTS.map(|part| (file_of(part), disk.contents(file_of(part).as_ref()).unwrap()));
     session.unlock_tables();
     let named = [PARTS[0], PARTS[2]].map(String::from);

@@ -113,7 +113,7 @@ fn fill(session: &mut Session, rows: i64) -> Result<(), Failure> {
 fn export(engine: &Engine, session: &mut Session, data: &Path, to: &Path) -> Result<(), Failure> {
     session.lock_table_name("bench/t", MdlMode::SharedNoWrite)?;
     let table = engine.core().table("bench/t")?;
-    session.export_tables(&[table], "bench")?;
+    session.export_tables(&[table], "bench", &[])?;
     for extension in ["ibd", "cfg"] {
         std::fs::copy(data.join("bench/t").with_extension(extension), to.with_extension(extension))?;
     }

@@ -6,13 +6,14 @@
 use crate::definition::{
     ColumnDefinition, Definition, KeyDefinition, KeyKind, KeyPart, TableOption, width_of,
 };
-use vaquita_engine::Table;
+use crate::partitioning::Partitioned;
+use vaquita_engine::{ServerFile, Table};
 use vaquita_engine::lower::column::{ColumnDef, LATIN1_SWEDISH_CI, MType, mysql_type};
 use vaquita_engine::lower::frm::{
     ColumnDefault, DeclaredFormat, Extras, Frm, FrmColumn, FrmKey, FrmKeyPart, GEOMETRIES, Unwritable, code,
     key_flags, table_options,
 };
-use vaquita_engine::lower::{RowFormat, collation};
+use vaquita_engine::lower::{RowFormat, collation, par};
 use vaquita_engine::table::DefaultValue;
 use vaquita_types::sql_type::NOT_FIXED;
 use vaquita_types::{Kind, SqlType};
@@ -37,18 +38,20 @@ pub fn frm_of(table: &Table) -> Result<Frm> {
     Definition::of(table).to_frm()
 }
 
-/// The `.par` of a table; `None` if it is not partitioned.
+/// The files that a MySQL server keeps of a table: its `.frm`, and its `.par` if it is partitioned.
 ///
 /// # Errors
-/// A clause that is not understood.
-pub fn par_of(table: &Table) -> Result<Option<Vec<u8>>> {
-    let definition = Definition::of(table);
-    if definition.partitioning.is_empty() {
-        return Ok(None);
-    }
-    let partitioned = crate::partitioning::Partitioned::of_clause(&definition.partitioning);
-    let partitioned = partitioned.map_err(|e| Unwritable(e.message.into_owned()))?;
-    Ok(Some(vaquita_engine::lower::par::encode(&partitioned.file_parts())))
+/// As [`frm_of`]; a clause PARTITION BY that is not understood.
+pub fn server_file(table: &Table) -> Result<ServerFile> {
+    let frm = frm_of(table)?;
+    let par = match frm.partition_clause.as_str() {
+        "" => None,
+        clause => {
+            let partitioned = Partitioned::of_clause(clause).map_err(|e| Unwritable(e.message.into_owned()))?;
+            Some(par::encode(&partitioned.file_parts()))
+        }
+    };
+    Ok(ServerFile { frm: frm.encode()?, par })
 }
 
 fn is_old_time(def: &ColumnDef) -> bool {

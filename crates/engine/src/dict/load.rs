@@ -18,6 +18,7 @@ use vaquita_format::charset::Charset;
 use vaquita_format::column::{ColumnDef, MType, prtype};
 use vaquita_format::dict::{self as layout, foreign_type, index_type, mix_len};
 use vaquita_format::flags::TableFlags;
+use vaquita_format::frm::Frm;
 use vaquita_format::index_def::{KeyPart, RowFormat};
 use vaquita_storage::Storage;
 
@@ -210,14 +211,15 @@ impl Dictionary {
             parts.indexes.extend(self.index_parts(storage, &parts, &index)?);
             parts.fulltext.extend(self.full_text_index(storage, &parts, &index)?);
         }
-        self.add_extra(storage, &mut parts)?;
+        let is_ours = self.add_extra(storage, &mut parts)?;
         if row.has_versions != parts.versions.is_some() {
             return Err(Error::Corrupt(format!(
                 "table {}: its row versions are not told, or are none",
                 row.name
             )));
         }
-        hide_doc_id(storage, &mut parts, row)?;
+        let frm = if is_ours { None } else { server_files::read_frm(storage, &parts.name)? };
+        hide_doc_id(&mut parts, row, frm.as_ref());
         Ok(parts)
     }
 
@@ -282,18 +284,20 @@ impl Dictionary {
         }))
     }
 
-    /// Defaults, labels, comments: from our table, else from the `.frm` that a MySQL server left.
-    fn add_extra(&self, storage: &Storage, parts: &mut TableParts) -> Result<()> {
+    /// Defaults, labels, comments: from our table, else from the `.frm` that a MySQL server left. Whether it was ours.
+    fn add_extra(&self, storage: &Storage, parts: &mut TableParts) -> Result<bool> {
         if parts.is_system {
-            return Ok(());
+            return Ok(false);
         }
-        let extra = match self.read_extra(storage, parts.id)? {
+        let own = self.read_extra(storage, parts.id)?;
+        let is_ours = own.is_some();
+        let extra = match own {
             Some(extra) => Some(extra),
             None => server_files::read_extra(storage, parts)?,
         };
         let Some(extra) = extra else {
             parts.fulltext.iter_mut().for_each(|index| index.split = None);
-            return Ok(());
+            return Ok(false);
         };
         for index in &mut parts.indexes {
             let kept = Extra::parse(&extra.extra);
@@ -322,7 +326,7 @@ impl Dictionary {
                 index.comment = comment;
             }
         }
-        Ok(())
+        Ok(is_ours)
     }
 
     /// Our own record of a table.
@@ -443,15 +447,14 @@ pub(crate) fn missing(table: &str, file: &Path) -> Error {
 /// Marks the column that numbers documents and its index as hidden, if a MySQL server's InnoDB has added them; what was added here is told
 /// by our own table. SYS_TABLES has a bit for the column, but not of REDUNDANT tables; of these, and of the index, the `.frm` tells, which
 /// has only what was declared.
-fn hide_doc_id(storage: &Storage, parts: &mut TableParts, row: &TableRow) -> Result<()> {
+fn hide_doc_id(parts: &mut TableParts, row: &TableRow, frm: Option<&Frm>) {
     let last = parts.columns.len().wrapping_sub(1);
-    let Some(at) = parts.columns.iter().position(|c| c.def.name == DOC_ID) else { return Ok(()) };
+    let Some(at) = parts.columns.iter().position(|c| c.def.name == DOC_ID) else { return };
     if parts.is_system {
-        return Ok(());
+        return;
     }
-    let frm = server_files::read_frm(storage, &parts.name)?;
-    let lacks_column = frm.as_ref().is_some_and(|frm| frm.columns.iter().all(|c| c.name != DOC_ID));
-    let lacks_key = frm.as_ref().is_some_and(|frm| frm.keys.iter().all(|k| k.name != DOC_ID_INDEX));
+    let lacks_column = frm.is_some_and(|frm| frm.columns.iter().all(|c| c.name != DOC_ID));
+    let lacks_key = frm.is_some_and(|frm| frm.keys.iter().all(|k| k.name != DOC_ID_INDEX));
     let hidden = match parts.row_format {
         RowFormat::Redundant => lacks_column,
         _ => row.mix_len & mix_len::HAS_DOC_ID != 0,
@@ -459,7 +462,6 @@ fn hide_doc_id(storage: &Storage, parts: &mut TableParts, row: &TableRow) -> Res
     parts.columns[at].hidden |= hidden && at == last;
     let index = parts.indexes.iter_mut().find(|index| index.name == DOC_ID_INDEX);
     index.into_iter().for_each(|index| index.hidden |= hidden || lacks_key);
-    Ok(())
 }
 
 fn column_def(row: &SysRow) -> vaquita_format::Result<ColumnDef> {

@@ -22,6 +22,15 @@ const FRM_MAX: u64 = 16 << 20;
 /// How much of a `.frm` tells whether it is a view's.
 const VIEW_HEAD: u64 = 16;
 
+/// What a MySQL server keeps of a table beside its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerFile {
+    /// Its `.frm`.
+    pub frm: Vec<u8>,
+    /// Its `.par`, if it is partitioned.
+    pub par: Option<Vec<u8>>,
+}
+
 /// Whether a MySQL server made the folder: its own tables have `.frm` files.
 pub(crate) fn is_of_a_server(storage: &Storage) -> bool {
     storage.fs().exists(&storage.options().dir.join("mysql").join("user.frm"))

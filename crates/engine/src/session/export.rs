@@ -1,6 +1,7 @@
 //! Tables whose files may be copied until their locks go.
 
 use super::{Session, auto_inc};
+use crate::dict::server_files::ServerFile;
 use crate::error::Result;
 use crate::export::{Export, check_exportable};
 use crate::row;
@@ -12,12 +13,19 @@ use vaquita_txn::LockMode;
 impl Session {
     /// Makes the files of tables complete, with a description beside each, until [`Session::unlock_tables`]. The tables are locked by
     /// [`Session::lock_table_name`] so that nobody changes rows. Tables in the system tablespace have no file of their own: nothing is
-    /// done for them. `host` is what the descriptions say of where they were made.
+    /// done for them. `host` is what the descriptions say of where they were made; `kept` has for each of the tables what a MySQL server
+    /// would keep beside its file, or nothing.
     ///
     /// # Errors
     /// A table that a transaction without a session has changed (a prepared one) and does not end in time; one whose file does
     /// not say what it is, because of versions of rows or descending keys; errors of writing.
-    pub fn export_tables(&mut self, tables: &[Arc<Table>], host: &str) -> Result<()> {
+    pub fn export_tables(
+        &mut self,
+        tables: &[Arc<Table>],
+        host: &str,
+        kept: &[Option<ServerFile>],
+    ) -> Result<()> {
+        let whole = tables;
         let tables: &[Arc<Table>] = &with_parts(tables);
         for table in tables {
             check_exportable(table)?;
@@ -30,6 +38,9 @@ impl Session {
             // The description has it, whether anybody has asked for a value or not.
             auto_inc::next(&core, table)?;
             export.describe(table, host)?;
+        }
+        for (table, kept) in whole.iter().zip(kept).filter(|(table, _)| has_file(table)) {
+            kept.iter().try_for_each(|kept| export.keep(table, kept))?;
         }
         self.export = Some(export);
         Ok(())
@@ -45,6 +56,11 @@ impl Session {
         core.txn.commit(&mut trx)?;
         locked
     }
+}
+
+/// Whether it, or its parts, are not in the system tablespace.
+fn has_file(table: &Table) -> bool {
+    table.parts.is_some() || table.space != SpaceId::SYSTEM
 }
 
 /// Tables, the parts of those that have any in their place.

@@ -123,7 +123,7 @@ fn exported(format: RowFormat) -> Exported {
     let rows = rows(&engine);
     session.lock_table_name(TABLE, vaquita_engine::MdlMode::SharedNoWrite).unwrap();
     let table = engine.core().table(TABLE).unwrap();
-    session.export_tables(&[table], "there").unwrap();
+    session.export_tables(&[table], "there", &[]).unwrap();
     Exported {
         file: disk.contents(FILE.as_ref()).unwrap(),
         description: disk.contents(DESCRIPTION.as_ref()).unwrap(),

@@ -163,7 +163,7 @@ fn a_table_may_have_its_own_file_again() {
     let before = rows(&engine);
     session.lock_table_name(TABLE, vaquita_engine::MdlMode::SharedNoWrite).unwrap();
     let table = engine.core().table(TABLE).unwrap();
-    session.export_tables(&[table], "here").unwrap();
+    session.export_tables(&[table], "here", &[]).unwrap();
     let [file, description] = [FILE, DESCRIPTION].map(|path| disk.contents(path.as_ref()).unwrap());
     session.unlock_tables();
     delete(&mut session, 0..30);

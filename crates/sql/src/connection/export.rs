@@ -4,9 +4,12 @@
 use super::Connection;
 use std::sync::Arc;
 use vaquita_base::SpaceId;
+use vaquita_catalog::frm::write::server_file;
 use vaquita_catalog::{engine_name, error};
-use vaquita_engine::{AccessMode, Error, Table};
+use vaquita_engine::lower::frm::Unwritable;
+use vaquita_engine::{AccessMode, Error, ServerFile, Table};
 use vaquita_parser::ast::{ObjectName, TableLock, TableLockKind};
+use vaquita_session::vars::id;
 use vaquita_types::{SqlError, SqlResult};
 
 /// Times that it begins again because somebody gave a table another version of its rows.
@@ -31,7 +34,12 @@ impl Connection {
                 self.make_plain(*name)?;
             }
             let locked = self.lock_to_read(tables)?;
-            match self.describe(&locked) {
+            let kept = self.server_files(&locked);
+            if kept.is_err() {
+                self.unlock_tables();
+            }
+            let kept = kept?;
+            match self.describe(&locked, &kept) {
                 Err(Error::TableChanged(_)) => {}
                 Err(e) => return Err(error::engine(&e)),
                 Ok(()) => {
@@ -52,13 +60,37 @@ impl Connection {
         self.base_tables(tables)?;
         let mut locked = self.lock_to_read(tables)?;
         locked.retain(vaquita_engine::can_be_exported);
-        error::of_engine(self.describe(&locked))
+        let kept: Vec<_> = locked.iter().map(|table| self.server_file(table).ok().flatten()).collect();
+        error::of_engine(self.describe(&locked, &kept))
+    }
+
+    /// What a MySQL server would keep of tables, where that is asked for (`vaquita_export_frm`).
+    ///
+    /// # Errors
+    /// 1235 names what a server of 5.6 cannot be told.
+    fn server_files(&self, tables: &[Arc<Table>]) -> SqlResult<Vec<Option<ServerFile>>> {
+        let file = |table: &Arc<Table>| {
+            self.server_file(table).map_err(|what| {
+                let (database, name) = vaquita_catalog::sql_name(&table.name);
+                SqlError::unsupported(&format!("FLUSH TABLES .. FOR EXPORT of `{database}`.`{name}` with a .frm: {what}"))
+            })
+        };
+        tables.iter().map(file).collect()
+    }
+
+    /// The same of one table; `None` if it is not asked for, or stands there already.
+    fn server_file(&self, table: &Table) -> Result<Option<ServerFile>, Unwritable> {
+        let wanted = self.state.vars.get(id::VAQUITA_EXPORT_FRM).uint() != 0;
+        match wanted && !self.db.engine.core().has_server_file(&table.name) {
+            true => server_file(table).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Makes the files of tables that are locked complete; if it fails they are locked no more.
-    fn describe(&mut self, tables: &[Arc<Table>]) -> Result<(), Error> {
+    fn describe(&mut self, tables: &[Arc<Table>], kept: &[Option<ServerFile>]) -> Result<(), Error> {
         let host = self.db.globals().text("hostname").unwrap_or_default();
-        let done = self.engine.export_tables(tables, &host);
+        let done = self.engine.export_tables(tables, &host, kept);
         if done.is_err() {
             self.unlock_tables();
         }

@@ -313,6 +313,11 @@ const PROOFS: &[(&str, &str, &str)] = &[
     ("tx_read_only", "variables/values.rs", "transactions_are_what_it_is_said"),
     ("unique_checks", "variables/values.rs", "transactions_are_what_it_is_said"),
     (
+        "vaquita_export_frm",
+        "../../vaquita/tests/frm_files.rs",
+        "files_of_an_export_are_the_servers_own",
+    ),
+    (
         "vaquita_ft_optimize_deleted",
         "fulltext_background.rs",
         "it_begins_when_enough_is_deleted_and_changes_no_answer",
