@@ -53,7 +53,8 @@ const OTHERS: [(&str, &str); 6] = [
 ];
 
 fn create_of(statement: &str) -> String {
-    let columns: Vec<String> = (0..300).map(|n| format!("column_{n} int, e{n} enum('{}')", n % 100)).collect();
+    let columns: Vec<String> =
+        (0..300).map(|n| format!("column_{n} int, e{n} enum('{}')", n % 100)).collect();
     statement.replace("<300>", &"long ".repeat(60)).replace("<columns>", &columns.join(", "))
 }
 
@@ -102,7 +103,8 @@ fn files_of_an_export_are_the_servers_own() {
         OTHERS.iter().for_each(|(_, sql)| run(client, &create_of(sql)));
     }
     run(&mut client, EVERY_ROWS);
-    for sql in ["insert into ranges values (1, 'x'), (11, 'y')", "insert into old_form values ('a', null, 5)"] {
+    for sql in ["insert into ranges values (1, 'x'), (11, 'y')", "insert into old_form values ('a', null, 5)"]
+    {
         run(&mut client, sql);
     }
     let names: Vec<&str> = ["every"].into_iter().chain(OTHERS.iter().map(|(name, _)| *name)).collect();

@@ -7,7 +7,6 @@ use crate::definition::{
     ColumnDefinition, Definition, KeyDefinition, KeyKind, KeyPart, TableOption, width_of,
 };
 use crate::partitioning::Partitioned;
-use vaquita_engine::{ServerFile, Table};
 use vaquita_engine::lower::column::{ColumnDef, LATIN1_SWEDISH_CI, MType, mysql_type};
 use vaquita_engine::lower::frm::{
     ColumnDefault, DeclaredFormat, Extras, Frm, FrmColumn, FrmKey, FrmKeyPart, GEOMETRIES, Unwritable, code,
@@ -15,6 +14,7 @@ use vaquita_engine::lower::frm::{
 };
 use vaquita_engine::lower::{RowFormat, collation, par};
 use vaquita_engine::table::DefaultValue;
+use vaquita_engine::{ServerFile, Table};
 use vaquita_types::sql_type::NOT_FIXED;
 use vaquita_types::{Kind, SqlType};
 
@@ -47,7 +47,8 @@ pub fn server_file(table: &Table) -> Result<ServerFile> {
     let par = match frm.partition_clause.as_str() {
         "" => None,
         clause => {
-            let partitioned = Partitioned::of_clause(clause).map_err(|e| Unwritable(e.message.into_owned()))?;
+            let partitioned =
+                Partitioned::of_clause(clause).map_err(|e| Unwritable(e.message.into_owned()))?;
             Some(par::encode(&partitioned.file_parts()))
         }
     };

@@ -72,7 +72,9 @@ impl Connection {
         let file = |table: &Arc<Table>| {
             self.server_file(table).map_err(|what| {
                 let (database, name) = vaquita_catalog::sql_name(&table.name);
-                SqlError::unsupported(&format!("FLUSH TABLES .. FOR EXPORT of `{database}`.`{name}` with a .frm: {what}"))
+                SqlError::unsupported(&format!(
+                    "FLUSH TABLES .. FOR EXPORT of `{database}`.`{name}` with a .frm: {what}"
+                ))
             })
         };
         tables.iter().map(file).collect()
