@@ -82,9 +82,11 @@ fn check(c: &mut Connection, weights: [f64; 2], query: &str, terms: &[&str], wha
     for (from, count) in [(0, 1), (0, 10), (3, 4), (0, 2000)] {
         let end = format!("where {matching} order by {matching} desc limit {from}, {count}");
         let some = run(c, &format!("select id, {matching} from t {end}"));
-        let wanted: Vec<String> =
-            told.iter().skip(from).take(count).map(|(id, rank)| format!("{id}|{rank}")).collect();
-        assert_eq!(some, wanted.join("\n"), "{what}: {query} {end}");
+        let some = some.lines().map(|line| line.split_once('|').expect("two cells"));
+        let some: Vec<(u64, f64)> =
+            some.map(|(id, rank)| (id.parse().expect("a number"), rank.parse().expect("a rank"))).collect();
+        let wanted: Vec<(u64, f64)> = told.iter().skip(from).take(count).copied().collect();
+        assert_eq!(some, wanted, "{what}: {query} {end}");
     }
     assert_eq!(
         run(c, &format!("select count(*) from t where {matching}")),
