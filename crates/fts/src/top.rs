@@ -126,13 +126,16 @@ pub fn best<B: Fn(f64) -> f64, E>(
     n: usize,
     mut score: impl FnMut(DocId, &[(usize, f64)]) -> Result<f32, E>,
 ) -> Result<Best, E> {
+    if n == 0 {
+        return Ok(Best { documents: Vec::new(), scored: 0 });
+    }
     let mut heap: BinaryHeap<Candidate> = BinaryHeap::with_capacity(n.saturating_add(1).min(1024));
     let (mut scored, mut has) = (0, Vec::with_capacity(words.len()));
     let mut cursors: Vec<Cursor<'_, '_, B>> = Vec::with_capacity(words.len());
     for (word, blocks) in words.iter().enumerate() {
         cursors.push(Cursor { blocks, word, at: 0, bound: highest(blocks) });
     }
-    while n > 0 {
+    loop {
         let hurdle = (heap.len() == n).then(|| heap.peek().map_or(0.0, |worst| worst.score));
         cursors.retain(|cursor| cursor.doc().is_some());
         cursors.sort_unstable_by_key(Cursor::doc);
