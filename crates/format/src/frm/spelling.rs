@@ -150,6 +150,8 @@ pub(super) fn row_form(c: &FrmColumn, stored: &[u8]) -> Option<Vec<u8>> {
         }
         code::STRING => {
             let space = c.charset().map_or(&b"\0"[..], |charset| charset.space());
+            // Padding up to as many bytes as there are characters may end within a space.
+            v.truncate(v.len() - v.len() % space.len());
             while v.len() + space.len() <= c.length as usize {
                 v.extend_from_slice(space);
             }
