@@ -1,7 +1,9 @@
 //! What all sessions and services of a folder share.
 
 use crate::dict::Dictionary;
+use crate::dict::load::Told;
 use crate::dict::objects::Objects;
+use crate::dict::server_files::Standing;
 use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::hot_set::HotSet;
@@ -181,6 +183,40 @@ impl Core {
     pub fn has_server_file(&self, name: &str) -> bool {
         let path = self.storage.options().dir.join(format!("{name}.frm"));
         self.is_folder_of_a_server() && self.storage.fs().exists(&path)
+    }
+
+    /// What stands under the name of a table's `.frm`, in a folder that a MySQL server made.
+    ///
+    /// # Errors
+    /// Errors of reading the file.
+    pub fn server_file_of(&self, name: &str) -> Result<Standing> {
+        match self.is_folder_of_a_server() {
+            true => crate::dict::server_files::standing(&self.storage, name),
+            false => Ok(Standing::Nothing),
+        }
+    }
+
+    /// Whether there is a table of that name, or one of several parts.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn has_table(&self, name: &str) -> Result<bool> {
+        let _latch = self.dict.freeze();
+        self.dict.has_table(&self.storage, name)
+    }
+
+    /// Whether a MySQL server has triggers of a table, which it keeps in files.
+    pub fn has_server_triggers(&self, name: &str) -> bool {
+        self.dict.has_server_triggers(&self.storage, name)
+    }
+
+    /// What the dictionary says of a table, wherever its rows are.
+    ///
+    /// # Errors
+    /// Errors of reading pages, damage.
+    pub fn described_table(&self, name: &str) -> Result<Option<Table>> {
+        let _latch = self.dict.freeze();
+        self.dict.described(&self.storage, name, Told::ByWhoWroteLast)
     }
 
     /// Views that the MySQL server left which made the folder, unless [`Core::note_server_views`] has said that they were read.

@@ -1,6 +1,8 @@
 //! Opening and closing a folder.
 
 use crate::core::Core;
+use crate::ddl;
+use crate::dict::server_files::ServerFileMaker;
 use crate::dict::{CreateSystem, Dictionary};
 use crate::error::{Error, Result};
 use crate::fulltext;
@@ -87,6 +89,18 @@ impl Engine {
     /// A session.
     pub fn session(&self) -> Session {
         Session::new(self.core.clone())
+    }
+
+    /// Keeps up what a MySQL server keeps of tables, if one made the folder, and puts right what a crash has left.
+    ///
+    /// # Errors
+    /// Errors of files and of the dictionary: it is tried again at the next opening.
+    pub fn keep_server_files(&self, maker: Arc<dyn ServerFileMaker>) -> Result<()> {
+        let core = self.core();
+        let _ = core.dict.server_files.set(maker);
+        let only_read = core.storage.options().read_only;
+        let only_read = only_read || core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO;
+        if only_read { Ok(()) } else { ddl::put_server_files_right(core) }
     }
 
     /// What sessions and services share.

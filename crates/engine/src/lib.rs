@@ -102,7 +102,9 @@ pub use crate::ddl::{
 };
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::row_versions::{ColumnOrigin, VERSIONS_MAX};
-pub use crate::dict::server_files::{ServerFile, ServerView, columns_of_frm, options_of_frm};
+pub use crate::dict::server_files::{
+    KEPT_VERSION, ServerFile, ServerFileMaker, ServerView, Standing, columns_of_frm, options_of_frm,
+};
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};
 pub use crate::export::can_be_exported;

@@ -279,7 +279,7 @@ fn settings_that_a_folder_needs_are_named() {
     assert_eq!(rows[3][3], "OK");
 }
 
-/// What the server keeps of a table outside of InnoDB is not kept here: such tables are read, and not changed.
+/// What the server keeps of a table outside of InnoDB and of `.frm` files is not kept here: such tables are read, and not changed.
 #[test]
 fn tables_that_are_not_kept_up_here_can_only_be_read() {
     let mut theirs = Mysql56::start(Options::new()).unwrap();
@@ -294,6 +294,7 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
              create trigger b before insert on trig for each row set new.id = new.id + 100;
              create table zip (id int primary key) engine=innodb row_format=compressed key_block_size=8;
              insert into zip values (1);
+             create table gone (id int primary key) engine=innodb; create table isam (id int) engine=myisam;
              create table plain (id int primary key) engine=innodb; insert into plain values (1);",
         )
         .unwrap();
@@ -316,25 +317,32 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
     }
     // A partition is no table that could be named.
     sql_fails(&ours, "insert into k.`#mysql50#part#P#p0` values (1, 1)", &["1146"]);
-    for change in [
-        "alter table k.plain add v int",
-        "drop table k.plain",
-        "rename table k.plain to k.other",
-        "create index i on k.doc (id)",
-        "drop table k.part",
+    // The server's triggers of a table, and tables that are not InnoDB's, are in its files only.
+    for (change, word) in [
+        ("alter table k.trig add v int", "triggers"),
+        ("drop table k.trig", "triggers"),
+        ("rename table k.trig to k.other", "triggers"),
+        ("drop table k.isam", ".frm"),
+        ("create table k.isam (id int)", ".frm"),
     ] {
-        sql_fails(&ours, change, &["1235", ".frm"]);
+        sql_fails(&ours, change, &["1235", word]);
     }
     ours.sql("insert into k.plain values (3); create table if not exists k.plain (id int)").unwrap();
-    let warned =
-        ours.sql("create table k.made (id int); show warnings; insert into k.made values (1)").unwrap();
-    assert_says(&warned, &["Warning\t1105\tTable 'k.made' has no .frm file"]);
+    assert_eq!(ours.sql("create table k.made (id int) row_format=compact; show warnings").unwrap(), "");
+    ours.sql(
+        "insert into k.made values (1); alter table k.doc add v int, drop index t, add fulltext key t (t)",
+    )
+    .unwrap();
+    ours.sql("drop table k.gone").unwrap();
     ours.stop().unwrap();
 
     theirs.start_again().unwrap();
     let all = "select count(*) from k.part; select count(*) from k.plain; select count(*) from k.zip;
-               select count(*) from k.doc where match (t) against ('two'); select count(*) from k.trig";
-    assert_eq!(theirs.rows(all).unwrap(), [["2"], ["3"], ["1"], ["1"], ["1"]]);
+               select count(*) from k.doc where match (t) against ('two'); select count(*) from k.trig;
+               select count(*) from k.made; select count(*) from k.isam";
+    assert_eq!(theirs.rows(all).unwrap(), [["2"], ["3"], ["1"], ["1"], ["1"], ["1"], ["0"]]);
+    let tables = theirs.rows("show tables from k").unwrap();
+    assert_eq!(tables, [["doc"], ["isam"], ["made"], ["part"], ["plain"], ["trig"], ["zip"]]);
 }
 
 /// What the server says of its tables is said of them here, word for word.

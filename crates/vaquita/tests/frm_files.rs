@@ -218,3 +218,141 @@ fn what_a_file_cannot_say_is_refused() {
     }
     ours.stop().unwrap();
 }
+
+/// Tables of the server's before the folder is taken over.
+const THEIRS: &str = "create table parent (a int not null, b int not null, primary key (a), key b (b)) engine=innodb;
+  create table child (a int not null, p int, q int, primary key (a), key q (q), constraint of_q foreign key (q) references parent (b)
+    on delete cascade, foreign key (p) references parent (a)) engine=innodb;
+  create table changed (id int not null, v varchar(20) not null default 'd' comment 'kept', e enum('a', 'b') default 'b', t text,
+    primary key (id), key k (v) comment 'of k', key l (v(5), e) using hash, fulltext key words (t)) engine=innodb comment='kept, too' min_rows=3;
+  create table renamed (id int not null, e set('x', 'y') default 'x' comment 'c', primary key (id)) engine=innodb comment='r' max_rows=7;
+  create table first (id int not null, a int default 1, primary key (id)) engine=innodb;
+  create table second (id int not null, b char(5) default 'x', primary key (id)) engine=innodb;
+  create table dropped (a int) engine=innodb;
+  create table gone (a int) engine=innodb partition by hash (a) partitions 2;
+  create table emptied (a decimal(5,2) default 1.5, n enum('m', 'n')) engine=innodb;
+  create table still (a int not null auto_increment, b timestamp(3) null, e enum('s', 't') default 't', primary key (a)) engine=innodb;
+  insert into parent values (1, 10), (2, 20); insert into child values (1, 1, 10), (2, 2, 20);
+  insert into changed values (1, 'one', 'a', 'the quick fox'), (2, 'two', 'b', 'brown'); insert into renamed values (1, 'x,y');
+  insert into first values (1, 5); insert into second values (2, 'b'); insert into emptied values (1, 'm');
+  insert into still values (7, null, 's'); insert into ranges values (1, 'a'), (50, 'b'); insert into subs values (1, '2001-01-01'), (3, null);
+  insert into texts values (1, 'the quick fox', 'runs', 'away'), (2, 'brown', 'dog', 'sleeps')";
+
+/// What is done to them here.
+const OURS: [&str; 20] = [
+    "alter table every add column extra set('p', 'q') character set utf8 not null default 'q' comment 'new' after t, drop column d0, \
+     add key kx (extra), comment 'changed here'",
+    "alter table changed change v w varchar(25) not null default 'new' comment 'other', drop key l, algorithm=inplace",
+    "create unique index u on changed (w, id) comment 'of u'",
+    "alter table changed add column n decimal(10,3) unsigned zerofill default '1.5' after id, alter e drop default",
+    "create database e",
+    "rename table renamed to e.moved, first to aside, second to first, aside to second",
+    "drop table dropped, gone",
+    "truncate table emptied",
+    "alter table child drop foreign key of_q, drop key q, add constraint again foreign key (q) references parent (b) on update cascade",
+    "alter table hashed remove partitioning",
+    "alter table commented partition by hash (a) partitions 3",
+    "alter table subs rename to lists",
+    "alter table ranges reorganize partition `p-1` into (partition middle values less than (40), partition top values less than maxvalue)",
+    "alter table old_form convert to character set latin1, add fulltext key (a, b)",
+    "create table alike like changed",
+    "insert into alike select * from changed",
+    "create table grandchild (a int not null, primary key (a), constraint g foreign key (a) references child (a)) engine=innodb row_format=compact",
+    "insert into grandchild values (1); insert into every (m, f2, bo, lb, e2, p) values (77, 1, 0, '', 'x', x'000000000101000000000000000000F03F0000000000000040')",
+    "create table comes (a int) engine=innodb row_format=compact; drop table comes; create table comes (b year) engine=innodb row_format=compact",
+    "alter table texts comment 'with words', drop key w2, change b b2 varchar(310) not null",
+];
+
+/// All tables of two databases as the server shows them, and their rows.
+fn everything(client: &mut Client) -> Vec<(String, String, Rows, Rows)> {
+    let mut all = Vec::new();
+    for database in ["d", "e"] {
+        run(client, &format!("use {database}"));
+        for table in rows(client, "show tables").into_iter().map(|row| row[0].clone().unwrap()) {
+            let columns = rows(client, &format!("show full columns from `{table}`"));
+            let values: Vec<String> =
+                columns.iter().map(|c| format!("hex(`{}`)", c[0].as_deref().unwrap())).collect();
+            let order = if values.len() > 1 { "1, 2" } else { "1" };
+            let select = format!("select {} from `{table}` order by {order}", values.join(", "));
+            let values = rows(client, &select);
+            all.push((format!("{database}.{table}"), shown(client, &format!("`{table}`")), columns, values));
+        }
+    }
+    all
+}
+
+fn assert_same(these: &[(String, String, Rows, Rows)], those: &[(String, String, Rows, Rows)]) {
+    let names = |all: &[(String, String, Rows, Rows)]| all.iter().map(|t| t.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(these), names(those));
+    for ((name, create, columns, rows), that) in these.iter().zip(those) {
+        assert_eq!((create, columns), (&that.1, &that.2), "{name}");
+        assert_eq!(rows, &that.3, "{name}");
+    }
+}
+
+/// MySQL 5.6.24 makes a folder, it is taken over and its tables change here, that server opens it again and works with all of them, and
+/// then it is open here once more.
+#[test]
+fn a_folder_that_both_open_in_turn() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    let mut other = Client::connect(&theirs.socket(), "").unwrap();
+    run(&mut other, "create database d default character set latin1");
+    enter(&mut other, "d");
+    run(&mut other, EVERY);
+    run(&mut other, EVERY_ROWS);
+    OTHERS.iter().for_each(|(_, sql)| run(&mut other, &create_of(sql)));
+    THEIRS.split(';').for_each(|sql| run(&mut other, sql));
+    theirs.shutdown().unwrap();
+
+    let options = ["--take-over", "--skip-grant-tables", "--innodb-default-row-format=compact"];
+    let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
+    let mut ours = Vaquita::start(binary, theirs.datadir(), &options).unwrap();
+    let mut client = Client::connect(&ours.socket(), "").unwrap();
+    enter(&mut client, "d");
+    for statements in OURS {
+        statements.split("; ").for_each(|sql| run(&mut client, sql));
+    }
+    let refused = client.query("alter table emptied add column g int generated always as (a + 1) stored");
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("1235") && refused.contains("column `g`, which is generated"), "{refused}");
+    let said = everything(&mut client);
+    ours.stop().unwrap();
+
+    theirs.start_again().unwrap();
+    let mut other = Client::connect(&theirs.socket(), "").unwrap();
+    enter(&mut other, "d");
+    assert_same(&everything(&mut other), &said);
+    for (name, ..) in &said {
+        let checked = rows(&mut other, &format!("check table {name}"));
+        assert_eq!(checked.last().unwrap()[3].as_deref(), Some("OK"), "{name}: {checked:?}");
+    }
+    run(&mut other, "use d");
+    let found = "select id from texts where match (a, b2) against ('quick')";
+    assert_eq!(rows(&mut other, found), [[Some("1".to_owned())]]);
+    let refers = other.query("insert into grandchild values (55)").unwrap_err().to_string();
+    assert!(refers.contains("1452"), "{refers}");
+    for sql in [
+        "insert into every (m, f2, bo, lb, e2, p, extra) values (78, 1, 0, '', 'y', geomfromtext('point(1 1)'), 'p,q')",
+        "insert into changed (id, w, t) values (9, 'nine', 'quick, too')",
+        "update alike set n = n + 1",
+        "insert into ranges values (41, 'x')",
+        "insert into comes values (1999)",
+        "alter table alike add z int, drop column e",
+        // The number of the table stays, and what is kept of it here is of yesterday.
+        "alter table changed comment 'by them', change w w2 varchar(25) not null default 'theirs' comment 'too'",
+        "create table by_them (a enum('1', '2') default '2') engine=innodb",
+        "drop table grandchild",
+        "rename table e.moved to back",
+    ] {
+        run(&mut other, sql);
+    }
+    let said = everything(&mut other);
+    theirs.shutdown().unwrap();
+
+    let mut ours = Vaquita::start(binary, theirs.datadir(), &options[1..]).unwrap();
+    let mut client = Client::connect(&ours.socket(), "").unwrap();
+    enter(&mut client, "d");
+    assert_same(&everything(&mut client), &said);
+    run(&mut client, "insert into d.alike (id, w) values (1000, 'x')");
+    ours.stop().unwrap();
+}

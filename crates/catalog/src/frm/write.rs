@@ -14,7 +14,7 @@ use vaquita_engine::lower::frm::{
 };
 use vaquita_engine::lower::{RowFormat, collation, par};
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{ServerFile, Table};
+use vaquita_engine::{KEPT_VERSION, ServerFile, ServerFileMaker, Table};
 use vaquita_types::sql_type::NOT_FIXED;
 use vaquita_types::{Kind, SqlType};
 
@@ -43,7 +43,10 @@ pub fn frm_of(table: &Table) -> Result<Frm> {
 /// # Errors
 /// As [`frm_of`]; a clause PARTITION BY that is not understood.
 pub fn server_file(table: &Table) -> Result<ServerFile> {
-    let frm = frm_of(table)?;
+    file_of(&frm_of(table)?)
+}
+
+fn file_of(frm: &Frm) -> Result<ServerFile> {
     let par = match frm.partition_clause.as_str() {
         "" => None,
         clause => {
@@ -53,6 +56,20 @@ pub fn server_file(table: &Table) -> Result<ServerFile> {
         }
     };
     Ok(ServerFile { frm: frm.encode()?, par })
+}
+
+/// Who tells the engine of them.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerFiles;
+
+impl ServerFileMaker for ServerFiles {
+    fn make(&self, table: &Table) -> std::result::Result<ServerFile, String> {
+        let of_folder = |mut frm: Frm| {
+            frm.mysql_version = KEPT_VERSION;
+            file_of(&frm)
+        };
+        frm_of(table).and_then(of_folder).map_err(|what| what.to_string())
+    }
 }
 
 fn is_old_time(def: &ColumnDef) -> bool {

@@ -5,6 +5,7 @@ use super::log::{self, Entry, HOW};
 use crate::core::Core;
 use crate::dict::objects::ObjectChange;
 use crate::dict::rows::{self, Values};
+use crate::dict::server_files;
 use crate::error::{Error, Result};
 use crate::fulltext::auxiliary;
 use crate::partition::whole_name;
@@ -38,6 +39,8 @@ pub(super) struct Change<'a> {
     counters: Vec<(TableId, u64)>,
     /// Objects that are not tables.
     objects: Vec<ObjectChange>,
+    /// Names of which a MySQL server is to be told something else after the commit.
+    described: Vec<String>,
 }
 
 impl<'a> Change<'a> {
@@ -62,8 +65,9 @@ impl<'a> Change<'a> {
     ) -> Result<R> {
         begin(core, trx)?;
         let latch = Some(latch(core)?);
-        let (left, changed, dropped, counters, objects) = Default::default();
-        let mut change = Change { core, trx, latch, undo, left, changed, dropped, counters, objects };
+        let (left, changed, dropped, counters, objects, described) = Default::default();
+        let mut change =
+            Change { core, trx, latch, undo, left, changed, dropped, counters, objects, described };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
         match done {
             Ok((r, lsn)) => change.committed(lsn).map(|()| r),
@@ -197,6 +201,14 @@ impl<'a> Change<'a> {
         self.changed.push(name.to_owned());
     }
 
+    /// What a MySQL server keeps of a name, if one made the folder, is to be another one after the commit.
+    pub(super) fn describes(&mut self, name: &str) {
+        let Some(name) = server_files::described_name(name) else { return };
+        if !self.described.iter().any(|described| described == name) {
+            self.described.push(name.to_owned());
+        }
+    }
+
     /// A table is no more after the commit.
     pub(super) fn drops(&mut self, id: TableId) {
         self.dropped.push(id);
@@ -214,6 +226,11 @@ impl<'a> Change<'a> {
 
     /// Commits. What undoes the making is taken away with it.
     fn end(&mut self) -> Result<Option<vaquita_base::Lsn>> {
+        if self.core.is_folder_of_a_server() {
+            for name in std::mem::take(&mut self.described) {
+                self.leaves(&Entry::ServerFile { name })?;
+            }
+        }
         for &id in &self.undo {
             log::delete(self.core, self.trx, id)?;
         }

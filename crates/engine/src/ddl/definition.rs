@@ -5,6 +5,7 @@ use super::create::extra_rows;
 use crate::dict::build::TableParts;
 use crate::dict::load::TableRow;
 use crate::dict::rows::{self, Flags};
+use crate::dict::server_files;
 use crate::error::Result;
 use crate::table::Table;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use vaquita_format::dict as layout;
 /// Inserts all rows that describe a table, foreign keys excepted.
 pub(super) fn insert(change: &mut Change<'_>, parts: &TableParts) -> Result<()> {
     insert_plain(change, parts)?;
+    change.describes(&parts.name);
     if let Some(extra) = &change.core.dict.sys.extra {
         extra_rows(parts).iter().try_for_each(|row| change.insert(extra, row))?;
     }
@@ -58,6 +60,7 @@ pub(super) fn path_value(name: &str, directory: Option<&str>) -> String {
 
 /// Deletes all rows that describe a table, foreign keys excepted.
 pub(super) fn delete(change: &mut Change<'_>, row: &TableRow) -> Result<()> {
+    change.describes(&row.name);
     let sys = &change.core.dict.sys;
     let id = rows::u64_value(row.id.get()).unwrap_or_default();
     for index in rows::read(change.storage(), sys.core.indexes.clustered(), &[&id])? {
@@ -93,9 +96,24 @@ fn delete_extra(change: &mut Change<'_>, id: TableId) -> Result<()> {
 
 /// Replaces what is kept of a table beside InnoDB's own dictionary.
 pub(super) fn replace_extra(change: &mut Change<'_>, parts: &TableParts) -> Result<()> {
+    change.describes(&parts.name);
     let Some(extra) = &change.core.dict.sys.extra else { return Ok(()) };
     delete_extra(change, parts.id)?;
     extra_rows(parts).iter().try_for_each(|row| change.insert(extra, row))
+}
+
+/// Keeps what only a `.frm` says of a table: it goes by another name from now on.
+pub(super) fn keep_what_is_described(change: &mut Change<'_>, row: &TableRow) -> Result<()> {
+    if !change.core.is_folder_of_a_server() {
+        return Ok(());
+    }
+    let (dict, storage) = (&change.core.dict, change.storage());
+    let parts = dict.read_parts(storage, row)?;
+    let is_told = match dict.read_extra(storage, row.id)? {
+        Some(_) => server_files::read_newer_extra(storage, &parts)?.is_some() && parts.versions.is_none(),
+        None => server_files::read_frm(storage, &row.name)?.is_some(),
+    };
+    if is_told { replace_extra(change, &parts) } else { Ok(()) }
 }
 
 /// The rows of the dictionary that tell how old a table's indexes are become those of this change: views that were opened before do

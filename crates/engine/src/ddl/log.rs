@@ -18,10 +18,12 @@
 //! | 2 | SPACE, NAME, NEW_NAME | the file of SPACE, if called NEW_NAME, is called NAME: again, or by now |
 //! | 3 | SPACE, INDEX_ID, PAGE_NO, NAME | the tree with the root PAGE_NO is freed; NAME is the file to open |
 //! | 4 | SPACE, NAME | tablespace SPACE goes with its file, if that is called NAME; else it is let go and its file stays |
+//! | 5 | NAME | the `.frm` of NAME becomes that of the table which the dictionary has, or of none; it stays until somebody is there who can |
 //!
 //! PAGE_NO is written in the mini-transaction that makes or frees the root, so that it is null if and only if there is
 //! no tree.
 
+use super::server_files;
 use crate::core::Core;
 use crate::dict::rows::{self, SysRow, Values};
 use crate::error::{Error, Result};
@@ -57,6 +59,8 @@ pub(super) enum Entry {
     RenameBack { space: SpaceId, name: String, new_name: String },
     /// A tablespace that was to be taken in: a file that was made of the user's goes; one that has taken its place is the user's.
     TakeIn { space: SpaceId, name: String },
+    /// What a MySQL server keeps of a name is put right.
+    ServerFile { name: String },
     /// A tree goes.
     FreeTree { space: SpaceId, index: IndexId, root: PageNo, name: String },
 }
@@ -67,7 +71,7 @@ impl Entry {
         match self {
             Entry::DropSpace { space, name } => Some(FileChange::Drop(*space, name)),
             Entry::RenameBack { space, name, new_name } => Some(FileChange::Rename(*space, new_name, name)),
-            Entry::TakeIn { .. } | Entry::FreeTree { .. } => None,
+            Entry::TakeIn { .. } | Entry::FreeTree { .. } | Entry::ServerFile { .. } => None,
         }
     }
 
@@ -79,6 +83,7 @@ impl Entry {
             }
             Entry::FreeTree { space, index, root, name } => (3, *index, *space, *root, name, None),
             Entry::TakeIn { space, name } => (4, IndexId(0), *space, PageNo::NULL, name, None),
+            Entry::ServerFile { name } => (5, IndexId(0), SpaceId::SYSTEM, PageNo::NULL, name, None),
         };
         vec![
             rows::u64_value(id),
@@ -103,6 +108,7 @@ impl Entry {
                 Entry::FreeTree { space, index, root, name }
             }
             4 => Entry::TakeIn { space, name },
+            5 => Entry::ServerFile { name },
             other => return Err(Error::Corrupt(format!("SYS_VAQUITA_DDL_LOG: type {other}"))),
         };
         Ok((row.number(0), entry))
@@ -154,6 +160,13 @@ pub(super) fn newest_first(core: &Core, ids: &[u64]) -> Result<Vec<(u64, Entry)>
     Ok(found)
 }
 
+/// Puts right what a MySQL server keeps of tables whose definitions changed when nobody was there who could.
+pub(super) fn put_server_files_right(core: &Core) -> Result<()> {
+    let mut entries = all(core)?;
+    entries.retain(|(_, entry)| matches!(entry, Entry::ServerFile { .. }));
+    perform(core, &entries)
+}
+
 /// Does entries and deletes them. One that cannot be done stays, and is tried again at the next opening; the first such
 /// failure.
 pub(super) fn perform(core: &Core, entries: &[(u64, Entry)]) -> Result<()> {
@@ -184,7 +197,8 @@ struct Performed {
 impl Performed {
     fn take(&mut self, core: &Core, (id, entry): &(u64, Entry), logged: Option<&LoggedChanges<'_>>) {
         match perform_one(core, *id, entry, logged) {
-            Ok(()) => self.done.push(*id),
+            Ok(true) => self.done.push(*id),
+            Ok(false) => {}
             Err(e) => drop(self.failure.get_or_insert(e)),
         }
     }
@@ -199,9 +213,16 @@ impl Performed {
     }
 }
 
-fn perform_one(core: &Core, id: u64, entry: &Entry, logged: Option<&LoggedChanges<'_>>) -> Result<()> {
+/// Does one; `false` if nobody is there who can.
+fn perform_one(core: &Core, id: u64, entry: &Entry, logged: Option<&LoggedChanges<'_>>) -> Result<bool> {
     let storage = &*core.storage;
     match entry {
+        Entry::ServerFile { name } => match core.dict.server_files.get() {
+            Some(maker) => server_files::put_right(core, &**maker, name).inspect_err(|e| {
+                core.notes.say(format!("{name}.frm is not as it should be, until the next opening: {e}"));
+            })?,
+            None => return Ok(false),
+        },
         Entry::DropSpace { space, name } => drop(match logged {
             Some(logged) => storage.drop_logged_if_there(logged, *space, name)?,
             None => storage.drop_if_there(*space, name)?,
@@ -235,7 +256,7 @@ fn perform_one(core: &Core, id: u64, entry: &Entry, logged: Option<&LoggedChange
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Frees a tree of which nothing is known but its root.

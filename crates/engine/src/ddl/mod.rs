@@ -14,6 +14,7 @@
 //! | FULLTEXT indexes: their tables, building them | [`fulltext`](mod@fulltext), [`fulltext_build`] |
 //! | tables of several parts | `parts` |
 //! | files that were moved while nobody used the folder | [`places`](mod@places) |
+//! | files of a MySQL server beside tables | `server_files` |
 //! | after a crash | [`recover`](mod@recover), [`leftovers`](mod@leftovers) |
 //!
 //! The metadata locks are the caller's business: exclusive ones on the tables and on those related by foreign keys
@@ -49,6 +50,7 @@ mod recover;
 mod redefine;
 mod rename;
 mod replace;
+mod server_files;
 mod sort;
 mod temporary;
 mod truncate;
@@ -450,6 +452,14 @@ fn make_database_dir(storage: &Storage, table: &str) -> Result<()> {
 /// Errors of pages and files.
 pub fn recover(core: &Core) -> Result<()> {
     recover::recover(core)
+}
+
+/// Puts right what a MySQL server keeps of tables, where a change was cut off before.
+///
+/// # Errors
+/// Errors of pages and files.
+pub fn put_server_files_right(core: &Core) -> Result<()> {
+    log::put_server_files_right(core)
 }
 
 /// These tables and all that foreign keys connect with them, directly or by others, in the order of their names: a change

@@ -7,7 +7,7 @@
 //! file by its tablespace and by the name that it was to get.
 
 use super::change::Change;
-use super::definition::path_value;
+use super::definition::{keep_what_is_described, path_value};
 use super::log::Entry;
 use super::{check, foreign, fulltext, make_database_dir, objects, parts};
 use crate::dict::load::{TableRow, missing};
@@ -277,6 +277,9 @@ pub(super) fn rename_files(
 /// Lets a table's definition have its new name; its foreign keys stay with the old one.
 pub(super) fn rename_rows(change: &mut Change<'_>, renaming: &Renaming<'_>) -> Result<()> {
     let Renaming { row, to } = renaming;
+    keep_what_is_described(change, row)?;
+    change.describes(&row.name);
+    change.describes(to);
     let sys = &change.core.dict.sys;
     change.update(&sys.core.tables, &[row.name.as_bytes()], &[(0, Some(to.as_bytes()))])?;
     change.changes(&row.name);

@@ -35,6 +35,15 @@ pub(crate) struct TableRow {
     pub(crate) space: SpaceId,
 }
 
+/// Who tells what InnoDB's dictionary does not know of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Our own table, or the `.frm` if a MySQL server has written it since.
+    ByWhoWroteLast,
+    /// Our own table, if it does: its `.frm` is about to be written.
+    ByUs,
+}
+
 impl TableRow {
     pub(crate) fn of(row: &SysRow) -> Self {
         Self {
@@ -163,9 +172,7 @@ impl Dictionary {
     ) -> Result<Option<Unmaintained>> {
         let short = row.name.split_once('/').map_or("", |(_, table)| table);
         table.is_part = whole_name(&row.name).is_some();
-        // Auxiliary tables: the number of the table they serve follows.
-        let number = short.strip_prefix("FTS_").and_then(|rest| rest.get(..16));
-        table.is_auxiliary = number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        table.is_auxiliary = server_files::is_of_words(short);
         if !table.fulltext.is_empty() && table.doc_ids.is_none() {
             return Ok(Some(Unmaintained::FullText));
         }
@@ -179,6 +186,11 @@ impl Dictionary {
 
     /// All that the dictionary says of a table, without opening it.
     pub(crate) fn read_parts(&self, storage: &Storage, row: &TableRow) -> Result<TableParts> {
+        self.read_parts_by(storage, row, Told::ByWhoWroteLast)
+    }
+
+    /// The same, where `told` says who tells what InnoDB's dictionary does not.
+    pub(crate) fn read_parts_by(&self, storage: &Storage, row: &TableRow, told: Told) -> Result<TableParts> {
         let corrupt = |c: vaquita_format::Corruption| Error::Corrupt(format!("table {}: {c}", row.name));
         let id = rows::u64_value(row.id.get()).unwrap_or_default();
         let core = &self.sys.core;
@@ -211,7 +223,7 @@ impl Dictionary {
             parts.indexes.extend(self.index_parts(storage, &parts, &index)?);
             parts.fulltext.extend(self.full_text_index(storage, &parts, &index)?);
         }
-        let is_ours = self.add_extra(storage, &mut parts)?;
+        let is_ours = self.add_extra(storage, &mut parts, told)?;
         if row.has_versions != parts.versions.is_some() {
             return Err(Error::Corrupt(format!(
                 "table {}: its row versions are not told, or are none",
@@ -284,17 +296,20 @@ impl Dictionary {
         }))
     }
 
-    /// Defaults, labels, comments: from our table, else from the `.frm` that a MySQL server left. Whether it was ours.
-    fn add_extra(&self, storage: &Storage, parts: &mut TableParts) -> Result<bool> {
+    /// Defaults, labels, comments: from our table, unless a MySQL server has changed its `.frm` since; else from that. Whether it was ours.
+    fn add_extra(&self, storage: &Storage, parts: &mut TableParts, told: Told) -> Result<bool> {
         if parts.is_system {
             return Ok(false);
         }
         let own = self.read_extra(storage, parts.id)?;
-        let is_ours = own.is_some();
-        let extra = match own {
-            Some(extra) => Some(extra),
+        // A server of 5.6 does not open tables whose rows have versions.
+        let newer = match &own {
+            Some(own) if told == Told::ByUs || own.versions.is_some() => None,
+            Some(_) => server_files::read_newer_extra(storage, parts)?,
             None => server_files::read_extra(storage, parts)?,
         };
+        let is_ours = newer.is_none() && own.is_some();
+        let extra = newer.or(own);
         let Some(extra) = extra else {
             parts.fulltext.iter_mut().for_each(|index| index.split = None);
             return Ok(false);
@@ -330,7 +345,7 @@ impl Dictionary {
     }
 
     /// Our own record of a table.
-    fn read_extra(&self, storage: &Storage, id: TableId) -> Result<Option<TableExtra>> {
+    pub(crate) fn read_extra(&self, storage: &Storage, id: TableId) -> Result<Option<TableExtra>> {
         let Some(table) = &self.sys.extra else { return Ok(None) };
         let id_bytes = rows::u64_value(id.get()).unwrap_or_default();
         let pieces = rows::read(storage, table.clustered(), &[&id_bytes])?;

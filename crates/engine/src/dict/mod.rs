@@ -91,6 +91,8 @@ pub struct Dictionary {
     next_log_id: AtomicU64,
     /// Who understands PARTITION BY.
     partitioning: OnceLock<Arc<dyn Partitioning>>,
+    /// Who knows what a MySQL server keeps of a table.
+    pub(crate) server_files: OnceLock<Arc<dyn server_files::ServerFileMaker>>,
     latch: RwLock<()>,
     folders: RwLock<()>,
 }
@@ -133,6 +135,7 @@ impl Dictionary {
             ids,
             next_log_id,
             partitioning: OnceLock::new(),
+            server_files: OnceLock::new(),
             latch: RwLock::default(),
             folders: RwLock::default(),
         };

@@ -6,7 +6,7 @@
 
 use super::Dictionary;
 use super::build::TableParts;
-use super::load::TableRow;
+use super::load::{TableRow, Told};
 use super::rows;
 use crate::error::{Error, Result};
 use crate::kept::{Extra, option};
@@ -40,7 +40,7 @@ impl Dictionary {
     pub(crate) fn load_whole(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
         let rows = self.part_rows(storage, name)?;
         let Some(first) = rows.first() else { return Ok(None) };
-        let definition = self.whole_parts(storage, first, name)?;
+        let definition = self.whole_parts(storage, first, name, Told::ByWhoWroteLast)?;
         let defs = definition.index_defs()?;
         let columns: Vec<ColumnDef> = definition.columns.iter().map(|c| c.def.clone()).collect();
         let page_size = definition.page_size;
@@ -80,12 +80,27 @@ impl Dictionary {
     }
 
     /// What the dictionary says of a table of several parts, whose first this is.
-    fn whole_parts(&self, storage: &Storage, first: &TableRow, name: &str) -> Result<TableParts> {
-        let mut definition = self.read_parts(storage, first)?;
+    fn whole_parts(&self, storage: &Storage, first: &TableRow, name: &str, told: Told) -> Result<TableParts> {
+        let mut definition = self.read_parts_by(storage, first, told)?;
         definition.discarded = false;
         (definition.id, definition.name) = (whole_id(first.id), name.to_owned());
         definition.directory = None;
         Ok(definition)
+    }
+
+    /// What the dictionary says of a table, or of one of several parts, wherever its rows are; `None` if there is none. The caller holds
+    /// the dictionary's latch.
+    pub(crate) fn described(&self, storage: &Storage, name: &str, told: Told) -> Result<Option<Table>> {
+        let definition = match self.table_row(storage, name)? {
+            Some(row) => self.read_parts_by(storage, &row, told)?,
+            None => match self.part_rows(storage, name)?.first() {
+                Some(first) => self.whole_parts(storage, first, name, told)?,
+                None => return Ok(None),
+            },
+        };
+        let mut table = definition.detached()?;
+        table.foreign_keys = self.foreign_keys(storage, 1, name)?;
+        Ok(Some(table))
     }
 
     /// What the dictionary says of a table of several parts of which some are discarded; `None` if none is.
@@ -99,7 +114,7 @@ impl Dictionary {
         if !discarded {
             return Ok(None);
         }
-        let mut definition = self.whole_parts(storage, first, name)?;
+        let mut definition = self.whole_parts(storage, first, name, Told::ByWhoWroteLast)?;
         definition.discarded = true;
         let mut table = definition.detached()?;
         table.triggers = self.objects.now().triggers_of(name).to_vec();

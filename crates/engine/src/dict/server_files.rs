@@ -1,14 +1,18 @@
-//! Files that a MySQL server keeps beside the tables of InnoDB: `.frm`.
+//! Files that a MySQL server keeps beside the tables of InnoDB: `.frm`, and `.par` of those that are partitioned.
+//!
+//! They are read here. In a folder that such a server made they are kept up, too: by `ddl::server_files`.
 
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
 use crate::error::Result as EngineResult;
 use crate::kept::{Extra, index_option, option};
-use crate::table::{Column, DefaultValue};
-use std::path::Path;
+use crate::partition::whole_name;
+use crate::table::{Column, DefaultValue, Table};
+use std::path::{Path, PathBuf};
 use vaquita_format::Corruption;
 use vaquita_format::charset::Charset;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
+use vaquita_format::filename::is_intermediate;
 use vaquita_format::frm::{
     ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
 };
@@ -17,8 +21,11 @@ use vaquita_format::index_def::RowFormat;
 use vaquita_io::{OpenMode, OpenOptions};
 use vaquita_storage::Storage;
 
+/// The version of MySQL that the files of a folder say which are kept up here: one that there never was. By it is seen whether a server has
+/// written a file since, as it does when it changes a definition; then the file tells what the table is.
+pub const KEPT_VERSION: u32 = 50_699;
 /// Longest `.frm`.
-const FRM_MAX: u64 = 16 << 20;
+pub(crate) const FRM_MAX: u64 = 16 << 20;
 /// How much of a `.frm` tells whether it is a view's.
 const VIEW_HEAD: u64 = 16;
 
@@ -31,6 +38,56 @@ pub struct ServerFile {
     pub par: Option<Vec<u8>>,
 }
 
+/// Who knows what a MySQL server keeps of a table.
+pub trait ServerFileMaker: std::fmt::Debug + Send + Sync {
+    /// It.
+    ///
+    /// # Errors
+    /// What the server cannot be told of the table, by name.
+    fn make(&self, table: &Table) -> Result<ServerFile, String>;
+}
+
+/// What stands under the name of a table's `.frm`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A table of InnoDB's.
+    Table,
+    /// A view.
+    View,
+    /// A table of another engine's, or what cannot be read.
+    Other,
+}
+
+/// What stands there.
+pub(crate) fn standing(storage: &Storage, name: &str) -> EngineResult<Standing> {
+    let Some(bytes) = read(storage, &frm_path(storage, name), FRM_MAX)? else { return Ok(Standing::Nothing) };
+    Ok(match Frm::parse(&bytes) {
+        _ if frm_view::is_view(&bytes) => Standing::View,
+        Ok(frm) if is_of_innodb(&frm) => Standing::Table,
+        _ => Standing::Other,
+    })
+}
+
+pub(crate) fn frm_path(storage: &Storage, name: &str) -> PathBuf {
+    storage.options().dir.join(format!("{name}.frm"))
+}
+
+/// The table whose files are meant where a definition of that name changes; `None` if it has none: those under temporary names, and
+/// tables that the engine keeps for itself.
+pub(crate) fn described_name(name: &str) -> Option<&str> {
+    let whole = whole_name(name).unwrap_or(name);
+    let (_, short) = whole.split_once('/')?;
+    (!is_intermediate(whole) && !is_of_words(short)).then_some(whole)
+}
+
+/// Whether it is the name of a table of a FULLTEXT index: the number of the table that it serves follows.
+pub(crate) fn is_of_words(short: &str) -> bool {
+    let number = short.strip_prefix("FTS_").and_then(|rest| rest.get(..16));
+    number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 /// Whether a MySQL server made the folder: its own tables have `.frm` files.
 pub(crate) fn is_of_a_server(storage: &Storage) -> bool {
     storage.fs().exists(&storage.options().dir.join("mysql").join("user.frm"))
@@ -39,6 +96,20 @@ pub(crate) fn is_of_a_server(storage: &Storage) -> bool {
 /// What the table's `.frm` tells, if there is one that can be read.
 pub(crate) fn read_extra(storage: &Storage, table: &TableParts) -> EngineResult<Option<TableExtra>> {
     Ok(read_frm(storage, &table.name)?.map(|frm| extra_of(&frm, table)))
+}
+
+/// The same of a table that our own dictionary describes, if a MySQL server has written the `.frm` since.
+pub(crate) fn read_newer_extra(storage: &Storage, table: &TableParts) -> EngineResult<Option<TableExtra>> {
+    if !is_of_a_server(storage) {
+        return Ok(None);
+    }
+    let frm = read_frm(storage, &table.name)?;
+    let frm = frm.filter(|frm| is_of_innodb(frm) && frm.mysql_version != KEPT_VERSION);
+    Ok(frm.map(|frm| extra_of(&frm, table)))
+}
+
+fn is_of_innodb(frm: &Frm) -> bool {
+    matches!(frm.engine.as_str(), "InnoDB" | "partition")
 }
 
 /// The table's `.frm`, if there is one that can be read.
@@ -239,7 +310,8 @@ fn stored_default(mut value: Vec<u8>, def: &ColumnDef, format: RowFormat) -> Def
     DefaultValue::Stored(value)
 }
 
-fn read(storage: &Storage, path: &Path, max: u64) -> EngineResult<Option<Vec<u8>>> {
+/// A file, as far as so many bytes, if there is one.
+pub(crate) fn read(storage: &Storage, path: &Path, max: u64) -> EngineResult<Option<Vec<u8>>> {
     let fs = storage.fs();
     if !fs.exists(path) {
         return Ok(None);

@@ -3,7 +3,7 @@
 use super::Connection;
 use crate::program::events::Timing;
 use crate::statement::{StmtCx, planning};
-use vaquita_engine::AccessMode;
+use vaquita_engine::{AccessMode, Standing};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_session::privilege::{Priv, Wanted};
@@ -271,34 +271,45 @@ impl Connection {
         }
     }
 
-    /// A MySQL server goes by its `.frm` files, which are not written here: a definition of a table that one of them holds is not
-    /// changed. Those of views have been read once and for all; what changes nothing but the tablespace is none of it.
+    /// A MySQL server goes by its files: what is not InnoDB's is not changed, nor are tables whose triggers it keeps. Views have been read
+    /// once and for all; what changes nothing but the tablespace is none of it.
     ///
     /// # Errors
     /// 1235 names the table.
     fn check_server_files(&self, stmt: &Stmt<'_>, wanted: &[Wanted]) -> SqlResult<()> {
+        let core = self.db.engine.core();
         let keeps_definition = match stmt {
             Stmt::Maintain(_) | Stmt::Truncate(_) => true,
             Stmt::AlterTable(alter) => alter.tablespace_action().is_some(),
             _ => false,
         };
-        if keeps_definition {
+        if keeps_definition || !core.is_folder_of_a_server() {
             return Ok(());
         }
-        let core = self.db.engine.core();
-        let (storage, changes) = (&core.storage, Priv::CREATE | Priv::ALTER | Priv::DROP | Priv::INDEX);
+        let changes = Priv::CREATE | Priv::ALTER | Priv::DROP | Priv::INDEX;
         for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
             let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
             let whole = name.split("#P#").next().and_then(|n| n.split("#p#").next()).unwrap_or(&name);
-            let there = storage.fs().exists(&storage.options().dir.join(format!("{whole}.frm")));
+            let refused = |why: &str| {
+                let (database, table) = (&want.database, &want.table);
+                Err(SqlError::unsupported(&format!(
+                    "changing the definition of `{database}`.`{table}`, {why}"
+                )))
+            };
+            let there = vaquita_catalog::error::of_engine(core.has_table(whole))?;
             // What makes a table that is there already says so.
-            let makes =
-                matches!(stmt, Stmt::CreateTable(_)) && !matches!(core.dict.find(storage, &name), Ok(None));
-            if there && !makes && !core.is_server_view(whole) {
-                return Err(SqlError::unsupported(&format!(
-                    "changing the definition of `{}`.`{}`, which is in a .frm file of a MySQL server",
-                    want.database, want.table
-                )));
+            let makes = there && matches!(stmt, Stmt::CreateTable(_));
+            let standing = vaquita_catalog::error::of_engine(core.server_file_of(whole))?;
+            let is_foreign = match standing {
+                Standing::Nothing | Standing::View => false,
+                Standing::Table => !there,
+                Standing::Other => true,
+            };
+            if is_foreign && !makes {
+                return refused("which is in a .frm file of a MySQL server");
+            }
+            if there && !makes && core.has_server_triggers(whole) {
+                return refused("whose triggers a MySQL server keeps");
             }
         }
         Ok(())

@@ -174,6 +174,9 @@ fn names_and_spec(
 ) -> SqlResult<(String, TableSpec)> {
     let name = engine_name(&old.definition.database, &old.definition.name)?;
     let temporary = format!("{}/#sql-vq{:x}", file_name(&old.definition.database)?, old.table.id.get());
+    if !old.table.is_temporary() {
+        super::server_files::check(cx, definition)?;
+    }
     let mut spec = definition.to_spec(Some(&temporary))?;
     // A table of a format that is not for the system tablespace stays where it is.
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")

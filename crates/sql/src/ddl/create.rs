@@ -87,6 +87,9 @@ pub(super) fn create_table_of(
     if file.is_some() && !definition.partitioning.is_empty() {
         return Err(SqlError::unsupported("IMPORT TABLE of a partitioned table"));
     }
+    if !written.temporary {
+        super::server_files::check(cx, &definition)?;
+    }
     let mut spec = definition.to_spec(None)?;
     if let Some(file) = file {
         spec.file_per_table = true;
@@ -108,24 +111,12 @@ pub(super) fn create_table_of(
     }
     super::checks::refuse_taken(cx, &definition, None, &engine_name)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
-    tell_of_server(cx, &definition);
     match selected {
         None => Ok(Outcome::default()),
         Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
             // Without its rows there is no table. If that fails too, the statement's error matters more.
             let _ = cx.engine.drop_table(&engine_name);
         }),
-    }
-}
-
-/// A MySQL server goes by files that are not made here.
-pub(super) fn tell_of_server(cx: &mut StmtCx<'_>, made: &Definition) {
-    if cx.db.engine().core().is_folder_of_a_server() {
-        let message = format!(
-            "Table '{}.{}' has no .frm file: the MySQL server that made the folder does not see it",
-            made.database, made.name
-        );
-        cx.state.warnings.push(Level::Warning, 1105, message);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables that are made of files from elsewhere: CREATE TABLE that takes the rows of one. `connection::import` finds the definitions.
 
-use super::create::{create_table_of, creation_error, tell_of_server};
+use super::create::{create_table_of, creation_error};
 use crate::statement::StmtCx;
 use bumpalo::Bump;
 use std::sync::Arc;
@@ -38,7 +38,6 @@ pub(super) fn create(
         e => creation_error(&e, definition),
     })?;
     add_words(cx, definition)?;
-    tell_of_server(cx, definition);
     Ok(Outcome { affected_rows: rows, ..Outcome::default() })
 }
 

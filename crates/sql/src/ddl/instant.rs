@@ -4,6 +4,7 @@
 //! | asks for rows that are written anew | why |
 //! |---|---|
 //! | `vaquita_instant_alter = OFF`, ALGORITHM=INPLACE or COPY, FORCE and its like | it was said |
+//! | a folder that a MySQL server made | a server of 5.6 knows of no versions |
 //! | ROW_FORMAT=REDUNDANT and COMPRESSED, temporary tables | their records have no place for a version |
 //! | a new column that is AUTO_INCREMENT, generated, or has an expression as default | rows differ in it |
 //! | a column goes whose values may be off the page (longer than 255 bytes) | the record owns them |
@@ -11,7 +12,7 @@
 //! | the 65th version | as MySQL |
 
 use super::copy::value_of_old_rows;
-use super::{limits, metadata};
+use super::{limits, metadata, server_files};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::{ColumnDefinition, Definition, TableInfo};
@@ -32,6 +33,7 @@ pub(super) fn fits(cx: &StmtCx<'_>, info: &TableInfo, to: &Definition) -> bool {
     let stays_short =
         |old: &ColumnDefinition| !old.ty.to_def(&old.name).is_big() && !old.functional && !old.hidden;
     limits::is_on(cx, "vaquita_instant_alter")
+        && !server_files::are_kept(cx)
         && !info.table.is_temporary()
         && matches!(from.row_format, RowFormat::Compact | RowFormat::Dynamic)
         && from.row_format == to.row_format

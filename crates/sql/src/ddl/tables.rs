@@ -99,6 +99,7 @@ fn checked_pair(
         let text = format!("Changing schema from '{}' to '{}' is not allowed.", from.0, to.0);
         return Err(SqlError::new(1450, text));
     }
+    super::server_files::check_table(cx, &engine_name(&origin.0, &origin.1)?)?;
     Ok((engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?))
 }
 

@@ -21,6 +21,7 @@ use crate::insider::{Insider, Insiders};
 use crate::virtual_tables::InfoTables;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use vaquita_catalog::frm::write::ServerFiles;
 use vaquita_engine::Engine;
 use vaquita_engine::fulltext::parser::Parsers;
 use vaquita_expr::stored::AnyPrograms;
@@ -100,6 +101,12 @@ impl Database {
 }
 
 fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Database>> {
+    if let Err(e) = engine.keep_server_files(Arc::new(ServerFiles)) {
+        engine
+            .core()
+            .notes
+            .say(format!("files of tables that a MySQL server goes by are not as they should be: {e}"));
+    }
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     globals.put(id::DATADIR, VarValue::Text(format!("{}/", dir.display()).into()));
     if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {

@@ -4,7 +4,7 @@ use super::Change;
 use super::clauses::Way;
 use crate::ddl::copy::{self, Copied};
 use crate::ddl::create::creation_error;
-use crate::ddl::{instant, limits};
+use crate::ddl::{instant, limits, server_files};
 use crate::statement::StmtCx;
 use std::sync::Arc;
 use vaquita_catalog::error;
@@ -73,6 +73,7 @@ fn name_foreign_keys(info: &TableInfo, definition: &mut Definition) {
 /// meanwhile.
 fn in_place(cx: &mut StmtCx<'_>, info: &TableInfo, change: &Change) -> SqlResult<bool> {
     let definition = &change.definition;
+    server_files::check_in_place(cx, info, definition)?;
     let mut spec = definition.to_spec(None)?;
     if change.way == Way::Instant {
         limits::settle_row_size(cx, &mut spec)?;

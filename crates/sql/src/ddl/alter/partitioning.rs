@@ -307,6 +307,7 @@ fn apply(
 ) -> SqlResult<Option<Outcome>> {
     let mut definition = info.definition.to_edit();
     partitions::keep(cx, &mut definition, partitioned)?;
+    crate::ddl::server_files::check_in_place(cx, info, &definition)?;
     let mut spec = definition.to_spec(Some(&info.table.name))?;
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     let what = PartsChange { spec: Some(&spec), gone, emptied: &[] };

@@ -1,0 +1,116 @@
+//! Files that a MySQL server keeps beside tables follow the dictionary in a folder that such a server made: it goes by them when it opens
+//! the folder again.
+//!
+//! What they say is what the dictionary says. So whoever changes a definition leaves a note in the DDL [log](super::log) that the files of a
+//! name are to be put right ([`put_right`]), which is done when the change is committed: they are written by what the dictionary has
+//! then, or go. A file that does not differ is not touched, nor is one of another engine's table, or of a view whose name no table has.
+//!
+//! In its turn the server changes definitions, too, and writes the file anew: who reads a definition sees by [`KEPT_VERSION`] who wrote last.
+//! What a table is in SQL this layer does not know: who opens a folder for SQL gives it who does ([`ServerFileMaker`]). Until then notes
+//! stay.
+//!
+//! # Crash
+//! Before the commit there is no note, and the files are those of before. After it the note is there until the files are right: the next
+//! opening does what is left. A file is written beside and renamed, so there is always a whole one.
+//!
+//! [`KEPT_VERSION`]: crate::dict::server_files::KEPT_VERSION
+
+use crate::core::Core;
+use crate::dict::load::Told;
+use crate::dict::server_files::{FRM_MAX, ServerFile, ServerFileMaker, Standing, frm_path, read, standing};
+use crate::error::{Error, Result};
+use crate::table::Table;
+use std::path::Path;
+use vaquita_io::{OpenMode, OpenOptions};
+use vaquita_storage::Storage;
+
+/// Makes the files of a name those of the table that the dictionary has, or of none.
+///
+/// # Errors
+/// Errors of files and of reading the dictionary.
+pub(super) fn put_right(core: &Core, maker: &dyn ServerFileMaker, name: &str) -> Result<()> {
+    let storage = &core.storage;
+    let table = {
+        let _latch = core.dict.freeze();
+        core.dict.described(storage, name, Told::ByUs)?
+    };
+    let done = put_right_of(core, maker, name, table);
+    // Who has read the definition meanwhile may have read it by a file of another table.
+    core.dict.forget(name);
+    done
+}
+
+fn put_right_of(core: &Core, maker: &dyn ServerFileMaker, name: &str, table: Option<Table>) -> Result<()> {
+    let storage = &core.storage;
+    match (table, standing(storage, name)?) {
+        // The list of partitions may be left of one that went before.
+        (None, Standing::Table | Standing::Nothing) => remove_all(storage, name),
+        (None, _) => Ok(()),
+        // The server's accounts are not ours.
+        (Some(_), Standing::Nothing) if name.starts_with("mysql/") => Ok(()),
+        (Some(_), Standing::Other) => {
+            core.notes.say(format!("{name}.frm is of a table of another engine, and stays"));
+            Ok(())
+        }
+        (Some(table), _) => match maker.make(&table) {
+            Ok(file) => replace(storage, name, &file),
+            Err(what) => {
+                core.notes.say(format!("{name}.frm stays as it is: MySQL 5.6 cannot be told of {what}"));
+                Ok(())
+            }
+        },
+    }
+}
+
+/// Removes the files of a name, and what a crash has left of writing them; the list of partitions last.
+fn remove_all(storage: &Storage, name: &str) -> Result<()> {
+    let frm = frm_path(storage, name);
+    let extensions = ["frm.new", "frm", "par.new", "par"];
+    extensions.iter().try_for_each(|extension| remove(storage, &frm.with_extension(extension)))
+}
+
+/// The list of partitions goes before the definition that needs it comes, and stays until that is gone.
+fn replace(storage: &Storage, name: &str, file: &ServerFile) -> Result<()> {
+    let frm = frm_path(storage, name);
+    let par = frm.with_extension("par");
+    if let Some(bytes) = &file.par {
+        write(storage, &par, bytes)?;
+    }
+    write(storage, &frm, &file.frm)?;
+    if file.par.is_none() { remove(storage, &par) } else { Ok(()) }
+}
+
+/// Puts a file in the place of one, unless that has the same bytes: there is always a whole one.
+fn write(storage: &Storage, path: &Path, bytes: &[u8]) -> Result<()> {
+    let fs = storage.fs();
+    let io = |e: vaquita_io::Error| Error::Storage(e.into());
+    if read(storage, path, FRM_MAX)?.is_some_and(|there| there == bytes) {
+        // It may be there since a power cut that it would not have outlived.
+        fs.open(path, OpenOptions::new(OpenMode::Read)).and_then(|file| file.sync()).map_err(io)?;
+        return sync_dir_of(storage, path);
+    }
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    let new = path.with_extension(format!("{extension}.new"));
+    if fs.exists(&new) {
+        fs.remove_file(&new).map_err(io)?;
+    }
+    let file = fs.open(&new, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
+    file.write_at(bytes, 0).map_err(io)?;
+    file.sync().map_err(io)?;
+    fs.rename(&new, path).map_err(io)?;
+    sync_dir_of(storage, path)
+}
+
+fn remove(storage: &Storage, path: &Path) -> Result<()> {
+    let fs = storage.fs();
+    if !fs.exists(path) {
+        return Ok(());
+    }
+    fs.remove_file(path).map_err(|e| Error::Storage(e.into()))?;
+    sync_dir_of(storage, path)
+}
+
+fn sync_dir_of(storage: &Storage, path: &Path) -> Result<()> {
+    let dir = path.parent().unwrap_or(path);
+    storage.fs().sync_dir(dir).map_err(|e| Error::Storage(e.into()))
+}

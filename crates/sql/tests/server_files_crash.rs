@@ -1,0 +1,144 @@
+//! The power goes off while definitions change in a folder that a MySQL server made, at every operation on the disk: when the folder is
+//! open again, the `.frm` and `.par` files of tables are those of the tables that the dictionary has, and there are no others.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use vaquita_base::ManualClock;
+use vaquita_catalog::frm::write::ServerFiles;
+use vaquita_engine::{Engine, Options, ServerFileMaker};
+use vaquita_io::sim::SimDisk;
+use vaquita_io::{FileSystem, OpenMode, OpenOptions};
+use vaquita_sql::sink::Collected;
+use vaquita_sql::{ConnectInfo, Database, SqlError};
+
+fn open(disk: &SimDisk) -> Result<Arc<Database>, SqlError> {
+    let mut options = Options { background: false, ..Options::new("/db") };
+    options.storage.buffer_pool_size = 8 << 20;
+    options.storage.log_file_size = 1 << 20;
+    options.txn.rollback_segments = 2;
+    let opened = Engine::open_with(Arc::new(disk.clone()), Arc::new(ManualClock::new()), options);
+    let engine = opened.map_err(|e| SqlError::new(1105, e.to_string()))?;
+    Database::on_engine(engine, &[])
+}
+
+fn run(db: &Arc<Database>, sql: &str) -> Result<(), SqlError> {
+    let mut session = db.connect(ConnectInfo::embedded())?;
+    session.set_multi_statements(true);
+    session.query(sql.as_bytes(), &mut Collected::default())?;
+    Ok(())
+}
+
+fn read(disk: &SimDisk, path: &Path) -> Option<Vec<u8>> {
+    if !disk.exists(path) {
+        return None;
+    }
+    let file = disk.open(path, OpenOptions::new(OpenMode::Read)).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    Some(bytes)
+}
+
+/// Tables that are there, after their files were held against the dictionary.
+fn assert_files_are_right(disk: &SimDisk, db: &Arc<Database>, when: &str) -> Vec<String> {
+    let core = db.engine().core();
+    let mut names: Vec<String> = core.user_tables().unwrap();
+    names.iter_mut().for_each(|name| name.truncate(name.find("#P#").unwrap_or(name.len())));
+    names.retain(|name| name.starts_with("d/") || name.starts_with("e/"));
+    names.retain(|name| !name.contains("/FTS_") && !name.contains("#sql"));
+    names.sort();
+    names.dedup();
+    let mut wanted: Vec<PathBuf> = Vec::new();
+    for name in &names {
+        let table = core.described_table(name).unwrap().unwrap();
+        let file = ServerFiles.make(&table).unwrap();
+        let path = PathBuf::from(format!("/db/{name}.frm"));
+        assert!(read(disk, &path).as_ref() == Some(&file.frm), "{when}: {name}.frm");
+        wanted.push(path.clone());
+        if let Some(par) = &file.par {
+            let path = path.with_extension("par");
+            assert!(read(disk, &path).as_ref() == Some(par), "{when}: {name}.par");
+            wanted.push(path);
+        }
+    }
+    let is_kept =
+        |path: &PathBuf| path.extension().is_some_and(|e| ["frm", "par", "new"].iter().any(|k| e == *k));
+    let of_tables = |path: &PathBuf| path.starts_with("/db/d") || path.starts_with("/db/e");
+    let mut there: Vec<PathBuf> = disk.files().into_iter().filter(|p| is_kept(p) && of_tables(p)).collect();
+    there.sort();
+    wanted.sort();
+    assert_eq!(there, wanted, "{when}");
+    names
+}
+
+/// A folder with tables, of which a server says that it is its.
+fn folder() -> SimDisk {
+    let disk = SimDisk::new(3);
+    disk.put_dir("/db".as_ref());
+    let db = open(&disk).unwrap();
+    run(&db, "create database d; create database e; create table d.t (a int primary key, b varchar(10))")
+        .unwrap();
+    db.close().unwrap();
+    drop(db);
+    disk.put_file("/db/mysql/user.frm".as_ref(), b"\xfe\x01");
+    let db = open(&disk).unwrap();
+    run(&db, "alter table d.t comment 'it has a file from here on'").unwrap();
+    assert_eq!(assert_files_are_right(&disk, &db, "at first"), ["d/t"]);
+    db.close().unwrap();
+    drop(db);
+    disk
+}
+
+const CHANGES: [&str; 10] = [
+    "create table d.u (a int primary key, e enum('x', 'y') default 'y', t text, fulltext key (t), key (e)) comment 'c'",
+    "alter table d.t add column c int not null default 5 after a, comment 'other'",
+    "create table d.p (a int) partition by hash (a) partitions 2",
+    "rename table d.t to e.x, d.u to d.t, e.x to d.u",
+    "create index k on d.u (b(3)); drop index e on d.t",
+    "alter table d.p rename to e.p",
+    "alter table e.p partition by key (a) partitions 3",
+    "truncate table d.t",
+    "alter table e.p remove partitioning",
+    "drop table d.u; drop database e",
+];
+
+#[test]
+fn files_follow_the_dictionary_whenever_the_power_goes_off() {
+    let whole = folder();
+    let mut cuts = 0;
+    for change in CHANGES {
+        for cut in 1.. {
+            let disk = whole.fork(cut);
+            let db = open(&disk).unwrap();
+            disk.arm_cut(disk.ops() + cut);
+            let done = run(&db, change);
+            let is_off = disk.is_off();
+            assert!(is_off || done.is_ok(), "{change}: {done:?}");
+            if !is_off {
+                break;
+            }
+            drop(db);
+            cuts += 1;
+            let mut disk = disk.restart();
+            if cut % 3 == 0 {
+                // And once more, while what is left is done.
+                disk.arm_cut(disk.ops() + 1 + cut % 37);
+                drop(open(&disk));
+                disk = disk.restart();
+            }
+            let db = open(&disk).unwrap_or_else(|e| panic!("{change}, cut {cut}: {}", e.message));
+            let when = format!("{change}, cut {cut}");
+            assert_files_are_right(&disk, &db, &when);
+            // What was not done can be done, and the files follow.
+            if cut % 5 == 0 && run(&db, change).is_ok() {
+                assert_files_are_right(&disk, &db, &when);
+            }
+        }
+        // The next one is cut off behind it.
+        let db = open(&whole).unwrap();
+        run(&db, change).unwrap();
+        assert_files_are_right(&whole, &db, change);
+        db.close().unwrap();
+    }
+    assert!(cuts > 200, "{cuts}");
+}
