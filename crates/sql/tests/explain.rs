@@ -77,3 +77,28 @@ fn keys_that_rows_are_grouped_by() {
     let of_t = lines.lines().find(|line| line.split('|').nth(2) == Some("t"));
     assert_eq!(of_t.and_then(|line| line.split('|').nth(4)), Some("ab,cba"), "{lines}");
 }
+
+/// Rows are those of the partitions that are read.
+#[test]
+fn rows_of_partitions() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create database d; use d; create table t (a int not null, b int not null, key b (b)) partition by range (a)
+                (partition p0 values less than (10), partition p1 values less than (310), partition p2 values less than (400))";
+    assert_eq!(run(&mut c, made), "");
+    let rows: Vec<String> = (0..350).map(|a| format!("({a}, {})", a % 7)).collect();
+    assert_eq!(run(&mut c, &format!("insert into t values {}", rows.join(", "))), "");
+    for (statement, wanted) in [
+        ("select * from t", "ALL|350"),
+        ("select * from t where a < 10", "ALL|10"),
+        ("select * from t where a >= 310", "ALL|40"),
+        ("select * from t where a < 310", "ALL|310"),
+        ("select * from t partition (p2, p0)", "ALL|50"),
+        ("select * from t where b = 3", "ref|49"),
+        ("select * from t where b = 3 and a < 310 and a >= 10", "ref|43"),
+    ] {
+        let line = run(&mut c, &format!("explain {statement}"));
+        let told: Vec<&str> = line.split('|').collect();
+        assert_eq!([told[3], told[8]].join("|"), wanted, "{statement}");
+    }
+}

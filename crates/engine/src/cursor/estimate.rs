@@ -15,19 +15,21 @@ use vaquita_format::tuple::Tuple;
 /// A bound of a range: the first fields of an index in stored form, and whether records equal to it belong to the range.
 pub type Bound<'a> = Option<(&'a [Field<'a>], bool)>;
 
-/// About how many records of an index lie between two bounds; `None` is the end of the index.
+/// About how many records of an index lie between two bounds; `None` is the end of the index. Of a table in parts only `those` count, if
+/// some are named.
 ///
 /// # Errors
 /// If there is no such index or a key has too many fields; errors of pages, damage.
 pub fn estimate_range(
     core: &Core,
     table: &Table,
+    those: Option<&[usize]>,
     index: usize,
     lower: Bound<'_>,
     upper: Bound<'_>,
 ) -> Result<u64> {
     if let Some(parts) = &table.parts {
-        return sum_of(parts, |part| estimate_range(core, part, index, lower, upper));
+        return sum_of(parts, those, |part| estimate_range(core, part, None, index, lower, upper));
     }
     let index = table.indexes.get(index).ok_or(Error::WrongState("there is no such index"))?;
     let place = |key: &[Field<'_>], after: bool| {
@@ -45,13 +47,14 @@ pub fn estimate_range(
     Ok(low.records_to(&high))
 }
 
-/// About how many rows a table has: from the way to the middle of its clustered index.
+/// About how many rows a table has: from the way to the middle of its clustered index. Of one in parts only `those` count, if some are
+/// named.
 ///
 /// # Errors
 /// Errors of pages, damage.
-pub fn estimate_rows(core: &Core, table: &Table) -> Result<u64> {
+pub fn estimate_rows(core: &Core, table: &Table, those: Option<&[usize]>) -> Result<u64> {
     if let Some(parts) = &table.parts {
-        return sum_of(parts, |part| estimate_rows(core, part));
+        return sum_of(parts, those, |part| estimate_rows(core, part, None));
     }
     let tree = &table.clustered().tree;
     let (first, last) = (tree.place_of_start(&core.storage)?, tree.place_of_end(&core.storage)?);
@@ -61,11 +64,18 @@ pub fn estimate_rows(core: &Core, table: &Table) -> Result<u64> {
 /// Parts of a table that are looked at; of more, some stand for the others.
 const PARTS_MAX: usize = 16;
 
-/// About the sum over the parts of a table.
-fn sum_of(parts: &Parts, of_part: impl Fn(&Table) -> Result<u64>) -> Result<u64> {
-    let all = parts.tables.len();
+/// About the sum over those parts of a table, or all.
+fn sum_of(parts: &Parts, those: Option<&[usize]>, of_part: impl Fn(&Table) -> Result<u64>) -> Result<u64> {
+    let wanted: Vec<&Table> = match those {
+        Some(those) => those.iter().filter_map(|&part| parts.tables.get(part).map(|t| &**t)).collect(),
+        None => parts.tables.iter().map(|part| &**part).collect(),
+    };
+    let all = wanted.len();
+    if all == 0 {
+        return Ok(0);
+    }
     let step = all.div_ceil(PARTS_MAX);
-    let mut looked_at = parts.tables.iter().step_by(step);
+    let mut looked_at = wanted.into_iter().step_by(step);
     let sum = looked_at.try_fold(0, |sum, part| Ok::<u64, Error>(sum + of_part(part)?))?;
     Ok(sum * all as u64 / all.div_ceil(step) as u64)
 }
@@ -100,7 +110,7 @@ const COUNTED: u64 = 2_000;
 pub fn count_or_estimate_rows(core: &Core, table: &Table) -> Result<u64> {
     // The estimate is off by less than that, and costs two descents.
     const SURELY_MORE: u64 = 4 * COUNTED;
-    let estimated = estimate_rows(core, table)?;
+    let estimated = estimate_rows(core, table, None)?;
     if estimated > SURELY_MORE {
         return Ok(estimated);
     }
@@ -133,7 +143,8 @@ pub fn estimate_per_key(core: &Core, table: &Table, index: usize, n: usize) -> R
     for key in tree.split_points(&core.storage, SAMPLES)? {
         let fields: Vec<Field<'_>> = key.iter().take(n).map(|f| f.data).collect();
         if fields.len() == n {
-            rows += estimate_range(core, table, index, Some((&fields, true)), Some((&fields, true)))?.max(1);
+            rows += estimate_range(core, table, None, index, Some((&fields, true)), Some((&fields, true)))?
+                .max(1);
             samples += 1;
         }
     }

@@ -198,21 +198,22 @@ impl Statement<'_> {
     pub fn estimate_range(
         &mut self,
         table: &Arc<Table>,
+        those: Option<&[usize]>,
         index: usize,
         lower: Bound<'_>,
         upper: Bound<'_>,
     ) -> Result<u64> {
         self.session.use_table(table, MdlMode::SharedRead)?;
-        estimate_range(self.parts().0, table, index, lower, upper)
+        estimate_range(self.parts().0, table, those, index, lower, upper)
     }
 
-    /// About how many rows a table has; see [`estimate_rows`].
+    /// About how many rows a table has, or those of its parts; see [`estimate_rows`].
     ///
     /// # Errors
     /// As there.
-    pub fn estimate_rows(&mut self, table: &Arc<Table>) -> Result<u64> {
+    pub fn estimate_rows(&mut self, table: &Arc<Table>, those: Option<&[usize]>) -> Result<u64> {
         self.session.use_table(table, MdlMode::SharedRead)?;
-        estimate_rows(self.parts().0, table)
+        estimate_rows(self.parts().0, table, those)
     }
 
     /// About how many records share the first `n` fields of an index; see [`estimate_per_key`].

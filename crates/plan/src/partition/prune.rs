@@ -91,6 +91,17 @@ impl ReadParts {
         })
     }
 
+    /// By those conditions alone whose values can be had now.
+    pub(crate) fn by_constants(self, can_evaluate: impl Fn(&Expr) -> bool) -> ReadParts {
+        let Some(Sarg::And(all)) = self.sarg else { return self };
+        let known = |sarg: &Sarg| {
+            let mut known = true;
+            sarg.values(&mut |e| known &= can_evaluate(e));
+            known
+        };
+        ReadParts { sarg: Some(Sarg::And(all.into_iter().filter(known).collect())), ..self }
+    }
+
     /// The names of the parts that are read whatever rows come before, with commas between, as EXPLAIN shows them.
     pub fn explained(&self, info: &TableInfo, cx: &mut EvalCx<'_>) -> Option<String> {
         let partitioned = Partitioned::of_clause(&info.definition.partitioning).ok()?;

@@ -6,6 +6,7 @@
 use super::names::{BlockScope, Slot};
 use crate::bound::follows_index;
 use crate::columns::column_of;
+use crate::partition::ReadParts;
 use crate::planner::Planner;
 use crate::ranges::{KeyRange, ranges_of};
 use crate::sarg::{Leaf, Sarg, Test, is_known};
@@ -59,11 +60,14 @@ pub(crate) struct Access {
 /// Rows that JSON_TABLE is taken for, as in MySQL.
 const JSON_ROWS: f64 = 2.0;
 
+/// A table, and those of its parts that are read, if not all.
+type PartsRead = (usize, Option<Vec<usize>>);
+
 /// Estimates for the tables of a block.
 pub(crate) struct Estimator<'e, 's, 'p> {
     pub(crate) planner: &'e Planner<'p>,
     pub(crate) scope: &'e BlockScope<'s, 'p>,
-    rows: RefCell<HashMap<usize, f64>>,
+    rows: RefCell<HashMap<PartsRead, f64>>,
     per_key: RefCell<HashMap<(usize, usize, usize), f64>>,
 }
 
@@ -74,29 +78,53 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
 
     /// Rows that a table is taken for.
     pub(crate) fn rows(&self, slot: usize) -> f64 {
-        let rows = self.rows_now(slot);
+        self.rows_of(slot, None)
+    }
+
+    /// The same of some of its parts.
+    fn rows_of(&self, slot: usize, parts: Option<&[usize]>) -> f64 {
+        let rows = self.rows_now(slot, parts);
         match &self.scope.slots[slot].source {
             Source::Stored(_) => rows.max(ROWS_MIN),
             Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) | Source::Json(_) => rows,
         }
     }
 
-    /// Rows that a table has now, estimated.
-    pub(crate) fn rows_now(&self, slot: usize) -> f64 {
-        if let Some(&rows) = self.rows.borrow().get(&slot) {
+    /// Rows that a table, or some of its parts, has now, estimated.
+    pub(crate) fn rows_now(&self, slot: usize, parts: Option<&[usize]>) -> f64 {
+        let key = (slot, parts.map(<[usize]>::to_vec));
+        if let Some(&rows) = self.rows.borrow().get(&key) {
             return rows;
         }
         let rows = match &self.scope.slots[slot].source {
             Source::Stored(info) => {
                 let mut session = self.planner.session.borrow_mut();
                 // An estimate that fails is none: whoever reads the table will see the error.
-                session.statement().estimate_rows(&info.table).map_or(1_000.0, |n| n as f64)
+                session.statement().estimate_rows(&info.table, parts).map_or(1_000.0, |n| n as f64)
             }
             Source::Derived(_) | Source::Virtual(_) | Source::Recursive(_) => 100.0,
             Source::Json(_) => JSON_ROWS,
         };
-        self.rows.borrow_mut().insert(slot, rows);
+        self.rows.borrow_mut().insert(key, rows);
         rows
+    }
+
+    /// The parts of a table that are read, as far as the values of the first execution tell; `None`: all, or it has none.
+    pub(crate) fn parts_read(
+        &self,
+        slot: usize,
+        known: TableSet,
+        conditions: &[&Expr],
+        cx: &mut CompileCx<'_>,
+    ) -> Option<Vec<usize>> {
+        let table = &self.scope.slots[slot];
+        let Source::Stored(info) = &table.source else { return None };
+        let read = ReadParts::of(slot, table.parts.clone(), Some(info), known, conditions)?;
+        let read = read.by_constants(|e| self.can_evaluate(e));
+        let warnings = std::mem::take(&mut cx.session.state.warnings);
+        let wanted = read.wanted(info, &Row::constant(self.planner.params), &mut cx.session);
+        cx.session.state.warnings = warnings;
+        wanted.ok().flatten()
     }
 
     /// Rows that share the first `n` fields of an index.
@@ -112,8 +140,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         rows
     }
 
-    /// Rows in ranges of an index.
-    fn in_ranges(&self, info: &TableInfo, index: usize, ranges: &[KeyRange]) -> f64 {
+    /// Rows in ranges of an index of a table, or of some of its parts.
+    fn in_ranges(&self, info: &TableInfo, parts: Option<&[usize]>, index: usize, ranges: &[KeyRange]) -> f64 {
         let mut session = self.planner.session.borrow_mut();
         let mut statement = session.statement();
         let mut rows = 0.0;
@@ -124,8 +152,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             let upper: Vec<Field<'_>> = upper.iter().map(Option::as_deref).collect();
             let low = (!lower.is_empty()).then_some((&lower[..], range.lower_inclusive));
             let high = (!upper.is_empty()).then_some((&upper[..], range.upper_inclusive));
-            rows +=
-                statement.estimate_range(&info.table, index, low, high).map_or(10.0, |n| n as f64).max(1.0);
+            let found = statement.estimate_range(&info.table, parts, index, low, high);
+            rows += found.map_or(10.0, |n| n as f64).max(1.0);
         }
         if ranges.len() > DIVES_MAX {
             rows *= ranges.len() as f64 / DIVES_MAX as f64;
@@ -174,7 +202,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         cx: &mut CompileCx<'_>,
     ) -> Vec<Access> {
         let table = &self.scope.slots[slot];
-        let n = self.rows(slot);
+        let parts = self.parts_read(slot, known, conditions, cx);
+        let n = self.rows_of(slot, parts.as_deref());
         let Source::Stored(info) = &table.source else {
             let fanout = n * conditions.iter().map(|c| selectivity(c)).product::<f64>();
             let access = Access {
@@ -202,7 +231,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
                 list.push(self.full_scan(info, i, n, &used));
             }
             let before = list.len();
-            self.by_index(slot, info, i, index, &all, n, &used, &mut list, cx);
+            self.by_index(slot, (info, parts.as_deref()), i, index, &all, n, &used, &mut list, cx);
             if list.len() > before {
                 possible.push(i);
             }
@@ -247,7 +276,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
     fn by_index(
         &self,
         slot: usize,
-        info: &TableInfo,
+        (info, parts): (&TableInfo, Option<&[usize]>),
         i: usize,
         index: &Index,
         sarg: &Sarg,
@@ -293,7 +322,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         let ranges = if constant { self.ranges(info, index, sarg, cx) } else { Known::Unknown };
         if !key.is_empty() {
             let rows = match &ranges {
-                Known::Ranges(ranges) if !ranged => self.in_ranges(info, i, ranges),
+                Known::Ranges(ranges) if !ranged => self.in_ranges(info, parts, i, ranges),
                 _ => self.per_key(slot, info, i, key.len()).min(n),
             };
             list.push(make(Path::Ref { index: i, key, reverse: false }, rows, 1.0));
@@ -303,12 +332,12 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
             // Of other tables' rows only equal values are looked up; a range for each row would be planned by guesses.
             let sarg = if constant { sarg.clone() } else { Sarg::constant_part(sarg) };
             let ranges = if constant { ranges } else { self.ranges(info, index, &sarg, cx) };
-            let Sarg::And(parts) = &sarg else { return };
-            if !parts.iter().any(|s| s.mentions(index.parts[0].column)) {
+            let Sarg::And(all) = &sarg else { return };
+            if !all.iter().any(|s| s.mentions(index.parts[0].column)) {
                 return;
             }
             let (rows, n_ranges) = match &ranges {
-                Known::Ranges(ranges) => (self.in_ranges(info, i, ranges), ranges.len()),
+                Known::Ranges(ranges) => (self.in_ranges(info, parts, i, ranges), ranges.len()),
                 Known::Unknown => (n * UNKNOWN_RANGE, 1),
                 Known::All => return,
             };

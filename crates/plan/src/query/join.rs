@@ -572,6 +572,8 @@ impl Planning<'_, '_, '_> {
             Path::Point { .. } | Path::Ref { .. } | Path::FullText { .. } | Path::Rows => false,
         };
         let stored = if let Source::Stored(info) = &table.source { Some(&**info) } else { None };
+        let parts_read = self.estimator.parts_read(slot, known, &refs, cx);
+        let rows_now = self.estimator.rows_now(slot, parts_read.as_deref());
         let parts = ReadParts::of(slot, table.parts.clone(), stored, known, &refs);
         self.reads[slot] = Some(Read {
             parts,
@@ -586,7 +588,7 @@ impl Planning<'_, '_, '_> {
             wait,
             hash: access.hash.then(|| self.estimator.hash_keys(slot, known, &refs)),
             possible: access.possible,
-            rows: access.rows.min(self.estimator.rows_now(slot).max(1.0)),
+            rows: access.rows.min(rows_now.max(1.0)),
             selectivity: (access.fanout / access.rows.max(0.0001)).min(1.0),
             covering: access.covering,
             depends_on_values,

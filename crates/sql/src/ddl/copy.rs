@@ -308,7 +308,7 @@ impl<'t> Rows<'t> {
         let sources = std::mem::take(&mut self.sources);
         let new = self.new.clone();
         let mut numbers = match self.asking {
-            Some(asking) => Some(Numbers::new(&new, asking, state, statement.estimate_rows(from)?)),
+            Some(asking) => Some(Numbers::new(&new, asking, state, statement.estimate_rows(from, None)?)),
             None => None,
         };
         let progress = statement.session().progress().clone();
