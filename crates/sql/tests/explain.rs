@@ -94,7 +94,8 @@ fn rows_of_partitions() {
         ("select * from t where a >= 310", "ALL|40"),
         ("select * from t where a < 310", "ALL|310"),
         ("select * from t partition (p2, p0)", "ALL|50"),
-        ("select * from t where b = 3", "ref|49"),
+        // As many as there are; 5.6.24 says 49.
+        ("select * from t where b = 3", "ref|50"),
         ("select * from t where b = 3 and a < 310 and a >= 10", "ref|43"),
     ] {
         let line = run(&mut c, &format!("explain {statement}"));
