@@ -132,21 +132,6 @@ impl Stored {
 }
 
 impl Tree {
-    /// The record of a leaf tuple, whose longest values are written to chains first if it is too long.
-    ///
-    /// # Errors
-    /// [`Error::RecordTooBig`], no space, errors of reading pages, damage. What was written is freed then as far as
-    /// possible.
-    ///
-    /// # Latching
-    /// The caller holds no latch: this takes mini-transactions of its own.
-    ///
-    /// # Panics
-    /// If the tuple does not have the fields of the index.
-    pub fn store(&self, storage: &Storage, tuple: &Tuple<'_>) -> Result<Stored> {
-        self.store_in(storage, tuple, ROOM)
-    }
-
     /// Encodes a leaf tuple none of whose values has to move off the page; false if one has.
     ///
     /// # Errors
@@ -163,6 +148,21 @@ impl Tree {
         Ok(true)
     }
 
+    /// The record of a leaf tuple, whose longest values are written to chains first if it is too long.
+    ///
+    /// # Errors
+    /// [`Error::RecordTooBig`], no space, errors of reading pages, damage. What was written is freed then as far as
+    /// possible.
+    ///
+    /// # Latching
+    /// The caller holds no latch: this takes mini-transactions of its own.
+    ///
+    /// # Panics
+    /// If the tuple does not have the fields of the index.
+    pub fn store(&self, storage: &Storage, tuple: &Tuple<'_>) -> Result<Stored> {
+        self.store_in(storage, tuple, ROOM)
+    }
+
     /// The same; `room` is what is to be left in the space for others, if anything.
     pub(crate) fn store_in(
         &self,
@@ -170,12 +170,11 @@ impl Tree {
         tuple: &Tuple<'_>,
         room: Option<Reservation>,
     ) -> Result<Stored> {
-        let moved = choose(&self.index, tuple)?;
-        let mut stored = Stored { record: RecBuf::new(), chains: Vec::with_capacity(moved.len()) };
-        if moved.is_empty() {
-            stored.record.set(&self.index, tuple)?;
+        let mut stored = Stored { record: RecBuf::new(), chains: Vec::new() };
+        if self.encode_whole(tuple, &mut stored.record)? {
             return Ok(stored);
         }
+        let moved = choose(&self.index, tuple)?;
         let prefix = self.index.row_format().off_page_prefix() as usize;
         let mut locals: Vec<Vec<u8>> = Vec::with_capacity(moved.len());
         for &i in &moved {
@@ -216,10 +215,11 @@ impl Tree {
     /// # Panics
     /// If the tuple does not have the fields of the index.
     pub fn prepare(&self, tuple: &Tuple<'_>) -> Result<(RecBuf, Vec<usize>)> {
-        let moved = choose(&self.index, tuple)?;
-        if moved.is_empty() {
-            return Ok((self.record(tuple)?, moved));
+        let mut record = RecBuf::new();
+        if self.encode_whole(tuple, &mut record)? {
+            return Ok((record, Vec::new()));
         }
+        let moved = choose(&self.index, tuple)?;
         let prefix = self.index.row_format().off_page_prefix() as usize;
         let local = |i: &usize| {
             let data = tuple.fields()[*i].data.expect("NULL does not move");

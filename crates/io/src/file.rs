@@ -258,3 +258,18 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
         Ok(FileLock::unshared())
     }
 }
+
+/// Puts a file with these bytes in the place of `path`: they are written to `beside`, where one may be left of an earlier try, and synced,
+/// then that gets the name. So there is always a whole file. The name is durable with the sync of its directory.
+///
+/// # Errors
+/// As [`FileSystem::open`], [`File::write_at`] and [`FileSystem::rename`]: the file is as before.
+pub fn replace_file(fs: &dyn FileSystem, path: &Path, beside: &Path, bytes: &[u8]) -> Result<()> {
+    if fs.exists(beside) {
+        fs.remove_file(beside)?;
+    }
+    let file = fs.open(beside, OpenOptions::new(OpenMode::CreateNew))?;
+    file.write_at(bytes, 0)?;
+    file.sync()?;
+    fs.rename(beside, path)
+}

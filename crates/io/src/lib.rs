@@ -15,6 +15,8 @@ pub mod sim;
 
 pub use aligned::AlignedBuf;
 pub use error::{Error, ErrorKind, Result};
-pub use file::{BatchOp, DirLock, File, FileLock, FileSystem, FlushMethod, OpenMode, OpenOptions, Transfer};
+pub use file::{
+    BatchOp, DirLock, File, FileLock, FileSystem, FlushMethod, OpenMode, OpenOptions, Transfer, replace_file,
+};
 pub use real::{AsyncIo, RealDisk, RealDiskOptions};
 pub use sim::SimDisk;

@@ -73,13 +73,18 @@ pub enum Test {
 impl Sarg {
     /// The conditions among those that all must hold which compare with constants.
     pub fn constant_part(&self) -> Sarg {
+        self.part_where(|value| value.tables().is_empty())
+    }
+
+    /// The conditions among those that all must hold which compare with such values only.
+    pub fn part_where(&self, is_wanted: impl Fn(&Expr) -> bool) -> Sarg {
         let Sarg::And(parts) = self else { return self.clone() };
-        let constant = |s: &&Sarg| {
-            let mut constant = true;
-            s.values(&mut |e| constant &= e.tables().is_empty());
-            constant
+        let wanted = |s: &&Sarg| {
+            let mut wanted = true;
+            s.values(&mut |e| wanted &= is_wanted(e));
+            wanted
         };
-        Sarg::And(parts.iter().filter(constant).cloned().collect())
+        Sarg::And(parts.iter().filter(wanted).cloned().collect())
     }
 
     /// What a condition asks of the columns of `slot`, as far as it compares them with values that are known when the

@@ -22,19 +22,18 @@ pub(super) struct Ahead {
 impl Ahead {
     /// The walk goes from one leaf to the next.
     pub(super) fn goes(&mut self, pool: &BufferPool, from: PageId, to: PageId) {
-        let (last, here) = (from.page_no.0, to.page_no.0);
-        if last.checked_add(1) != Some(here) {
-            *self = Ahead::default();
-            return;
-        }
-        self.follows += 1;
-        if let Some((first, pages)) = self.wants(here, pool.extent_pages()) {
+        if let Some((first, pages)) = self.wants(from.page_no.0, to.page_no.0, pool.extent_pages()) {
             pool.read_soon(PageId::new(to.space, PageNo(first)), pages);
         }
     }
 
-    /// The pages to be asked for, of which the first one follows `here` or what has been asked for.
-    fn wants(&mut self, here: u32, extent: u32) -> Option<(u32, u32)> {
+    /// The pages to be asked for on the way from one to the next, of which the first one follows `here` or what has been asked for.
+    fn wants(&mut self, last: u32, here: u32, extent: u32) -> Option<(u32, u32)> {
+        if last.checked_add(1) != Some(here) {
+            *self = Ahead::default();
+            return None;
+        }
+        self.follows += 1;
         if self.follows < FEW {
             return None;
         }
@@ -56,16 +55,10 @@ mod tests {
 
     /// What a walk over these pages asks for, and where it was then.
     fn asked(pages: impl IntoIterator<Item = u32>) -> Vec<(u32, u32, u32)> {
-        let (mut ahead, mut last, mut asked) = (Ahead::default(), None, Vec::new());
-        for page in pages {
-            match last {
-                Some(before) if before + 1 == page => ahead.follows += 1,
-                _ => ahead = Ahead::default(),
-            }
-            asked.extend(ahead.wants(page, 64).map(|(first, pages)| (page, first, pages)));
-            last = Some(page);
-        }
-        asked
+        let mut ahead = Ahead::default();
+        let pages: Vec<u32> = pages.into_iter().collect();
+        let steps = pages.windows(2);
+        steps.filter_map(|s| ahead.wants(s[0], s[1], 64).map(|(first, pages)| (s[1], first, pages))).collect()
     }
 
     #[test]

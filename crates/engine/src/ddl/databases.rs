@@ -4,7 +4,7 @@ use super::change::Change;
 use super::drop::{self, References};
 use crate::core::Core;
 use crate::error::{Error, Result};
-use vaquita_io::{OpenMode, OpenOptions};
+use vaquita_io::{OpenMode, OpenOptions, replace_file};
 use vaquita_txn::Trx;
 
 /// Bytes of a `db.opt` that are read: it holds two lines.
@@ -68,13 +68,7 @@ pub fn alter_database(core: &Core, name: &str, options: &str) -> Result<()> {
     let _folder = core.dict.change_folders();
     let dir = storage.options().dir.join(name);
     let (path, new) = (dir.join("db.opt"), dir.join("db.opt.new"));
-    if storage.fs().exists(&new) {
-        storage.fs().remove_file(&new).map_err(io)?;
-    }
-    let file = storage.fs().open(&new, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-    file.write_at(options.as_bytes(), 0).map_err(io)?;
-    file.sync().map_err(io)?;
-    storage.fs().rename(&new, &path).map_err(io)?;
+    replace_file(&**storage.fs(), &path, &new, options.as_bytes()).map_err(io)?;
     storage.fs().sync_dir(&dir).map_err(io)
 }
 

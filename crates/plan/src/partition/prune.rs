@@ -91,22 +91,15 @@ impl ReadParts {
         })
     }
 
-    /// By those conditions alone whose values can be had now.
-    pub(crate) fn by_constants(self, can_evaluate: impl Fn(&Expr) -> bool) -> ReadParts {
-        let Some(Sarg::And(all)) = self.sarg else { return self };
-        let known = |sarg: &Sarg| {
-            let mut known = true;
-            sarg.values(&mut |e| known &= can_evaluate(e));
-            known
-        };
-        ReadParts { sarg: Some(Sarg::And(all.into_iter().filter(known).collect())), ..self }
+    /// Those that are left by the conditions which compare with such values only.
+    pub(crate) fn by(&self, is_wanted: impl Fn(&Expr) -> bool) -> ReadParts {
+        ReadParts { sarg: self.sarg.as_ref().map(|sarg| sarg.part_where(is_wanted)), ..self.clone() }
     }
 
     /// The names of the parts that are read whatever rows come before, with commas between, as EXPLAIN shows them.
     pub fn explained(&self, info: &TableInfo, cx: &mut EvalCx<'_>) -> Option<String> {
         let partitioned = Partitioned::of_clause(&info.definition.partitioning).ok()?;
-        let constant = self.sarg.as_ref().map(Sarg::constant_part);
-        let read = ReadParts { sarg: constant, ..self.clone() };
+        let read = self.by(|value| value.tables().is_empty());
         let wanted = read.wanted(info, &Row::constant(&[]), cx).ok()?;
         let all = info.table.parts.as_ref().map_or(0, |parts| parts.tables.len());
         let parts = wanted.unwrap_or_else(|| (0..all).collect());

@@ -109,22 +109,24 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         rows
     }
 
-    /// The parts of a table that are read, as far as the values of the first execution tell; `None`: all, or it has none.
-    pub(crate) fn parts_read(
-        &self,
-        slot: usize,
-        known: TableSet,
-        conditions: &[&Expr],
-        cx: &mut CompileCx<'_>,
-    ) -> Option<Vec<usize>> {
+    /// The parts of a table that are read when the tables `known` have been; `None`: it has none.
+    pub(crate) fn parts_of(&self, slot: usize, known: TableSet, conditions: &[&Expr]) -> Option<ReadParts> {
         let table = &self.scope.slots[slot];
         let Source::Stored(info) = &table.source else { return None };
-        let read = ReadParts::of(slot, table.parts.clone(), Some(info), known, conditions)?;
-        let read = read.by_constants(|e| self.can_evaluate(e));
-        let warnings = std::mem::take(&mut cx.session.state.warnings);
-        let wanted = read.wanted(info, &Row::constant(self.planner.params), &mut cx.session);
-        cx.session.state.warnings = warnings;
-        wanted.ok().flatten()
+        ReadParts::of(slot, table.parts.clone(), Some(info), known, conditions)
+    }
+
+    /// The same as far as the values of the first execution tell; `None`: all.
+    pub(crate) fn parts_now(
+        &self,
+        slot: usize,
+        parts: Option<&ReadParts>,
+        cx: &mut CompileCx<'_>,
+    ) -> Option<Vec<usize>> {
+        let Source::Stored(info) = &self.scope.slots[slot].source else { return None };
+        let read = parts?.by(|value| self.can_evaluate(value));
+        let row = Row::constant(self.planner.params);
+        without_warnings(cx, |cx| read.wanted(info, &row, &mut cx.session)).ok().flatten()
     }
 
     /// Rows that share the first `n` fields of an index.
@@ -168,10 +170,8 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         if !known {
             return Known::Unknown;
         }
-        let warnings = std::mem::take(&mut cx.session.state.warnings);
-        let ranges = ranges_of(info, index, sarg, &Row::constant(self.planner.params), &mut cx.session);
-        cx.session.state.warnings = warnings;
-        match ranges {
+        let row = Row::constant(self.planner.params);
+        match without_warnings(cx, |cx| ranges_of(info, index, sarg, &row, &mut cx.session)) {
             Ok(Some(ranges)) => Known::Ranges(ranges),
             Ok(None) => Known::All,
             Err(_) => Known::Unknown,
@@ -202,7 +202,7 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         cx: &mut CompileCx<'_>,
     ) -> Vec<Access> {
         let table = &self.scope.slots[slot];
-        let parts = self.parts_read(slot, known, conditions, cx);
+        let parts = self.parts_now(slot, self.parts_of(slot, known, conditions).as_ref(), cx);
         let n = self.rows_of(slot, parts.as_deref());
         let Source::Stored(info) = &table.source else {
             let fanout = n * conditions.iter().map(|c| selectivity(c)).product::<f64>();
@@ -372,6 +372,14 @@ impl<'e, 's, 'p> Estimator<'e, 's, 'p> {
         }
         keys
     }
+}
+
+/// Calculates something for an estimate: who executes the plan is warned then.
+fn without_warnings<'c, T>(cx: &mut CompileCx<'c>, calculate: impl FnOnce(&mut CompileCx<'c>) -> T) -> T {
+    let warnings = std::mem::take(&mut cx.session.state.warnings);
+    let calculated = calculate(cx);
+    cx.session.state.warnings = warnings;
+    calculated
 }
 
 /// Whether equal values of these operands have equal sort keys under the comparison.

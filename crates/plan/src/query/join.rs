@@ -12,7 +12,6 @@ use super::from::Tree;
 use super::generated::{self, Indexed};
 use super::names::BlockScope;
 use crate::columns::column_of;
-use crate::partition::ReadParts;
 use crate::planner::Planner;
 use crate::sarg::is_random;
 use crate::tree::Source;
@@ -571,10 +570,9 @@ impl Planning<'_, '_, '_> {
             Path::Range { .. } => access.rows > MANY_ROWS,
             Path::Point { .. } | Path::Ref { .. } | Path::FullText { .. } | Path::Rows => false,
         };
-        let stored = if let Source::Stored(info) = &table.source { Some(&**info) } else { None };
-        let parts_read = self.estimator.parts_read(slot, known, &refs, cx);
-        let rows_now = self.estimator.rows_now(slot, parts_read.as_deref());
-        let parts = ReadParts::of(slot, table.parts.clone(), stored, known, &refs);
+        let parts = self.estimator.parts_of(slot, known, &refs);
+        let parts_now = self.estimator.parts_now(slot, parts.as_ref(), cx);
+        let rows_now = self.estimator.rows_now(slot, parts_now.as_deref());
         self.reads[slot] = Some(Read {
             parts,
             alias: table.alias.clone(),

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use vaquita_base::{PageId, PageNo, SpaceId};
-use vaquita_io::{FileSystem, OpenMode, OpenOptions};
+use vaquita_io::{FileSystem, OpenMode, OpenOptions, replace_file};
 
 impl BufferPool {
     /// The pages in the pool, young ones first, at most `pct` percent of each instance.
@@ -45,13 +45,7 @@ impl BufferPool {
         let mut incomplete = path.as_os_str().to_owned();
         incomplete.push(".incomplete");
         let incomplete = PathBuf::from(incomplete);
-        if fs.exists(&incomplete) {
-            fs.remove_file(&incomplete)?;
-        }
-        let file = fs.open(&incomplete, OpenOptions::new(OpenMode::CreateNew))?;
-        file.write_at(text.as_bytes(), 0)?;
-        file.sync()?;
-        fs.rename(&incomplete, path)?;
+        replace_file(fs, path, &incomplete, text.as_bytes())?;
         Ok(pages.len())
     }
 

@@ -30,7 +30,7 @@ impl Exec<'_> {
             return self.those_found(read, info, search, (&found, &[]), reader, at, cx, row, next);
         }
         // The best ones; others only if rows of these were not to be seen.
-        let best = (search.0, search.1, false);
+        let best = (index, matching, false);
         if self.those_found(read, info, best, (&found, &[]), reader, at, cx, row, next)? == Flow::Stop {
             return Ok(Flow::Stop);
         }
