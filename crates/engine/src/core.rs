@@ -179,21 +179,24 @@ impl Core {
         crate::dict::server_files::is_of_a_server(&self.storage)
     }
 
-    /// Whether a table of that name has a `.frm` which a MySQL server goes by.
-    pub fn has_server_file(&self, name: &str) -> bool {
-        let path = self.storage.options().dir.join(format!("{name}.frm"));
-        self.is_folder_of_a_server() && self.storage.fs().exists(&path)
-    }
-
-    /// What stands under the name of a table's `.frm`, in a folder that a MySQL server made.
+    /// What stands under the name of a table's `.frm`.
     ///
     /// # Errors
     /// Errors of reading the file.
     pub fn server_file_of(&self, name: &str) -> Result<Standing> {
-        match self.is_folder_of_a_server() {
-            true => crate::dict::server_files::standing(&self.storage, name),
-            false => Ok(Standing::Nothing),
+        crate::dict::server_files::standing(&self.storage, name)
+    }
+
+    /// Whether what the table of that name is stands in a `.frm` alone, or in one that a MySQL server goes by: nobody may lose it.
+    ///
+    /// # Errors
+    /// Errors of reading the file, and the dictionary.
+    pub fn needs_server_file(&self, name: &str) -> Result<bool> {
+        if self.server_file_of(name)? == Standing::Nothing {
+            return Ok(false);
         }
+        let _latch = self.dict.freeze();
+        Ok(self.is_folder_of_a_server() || !self.dict.is_described(&self.storage, name)?)
     }
 
     /// Whether there is a table of that name, or one of several parts.
@@ -225,11 +228,6 @@ impl Core {
     /// Errors of reading files.
     pub fn server_views(&self) -> Result<Vec<crate::dict::server_files::ServerView>> {
         crate::dict::server_files::views(&self.storage)
-    }
-
-    /// Whether the `.frm` of that name is one of a view.
-    pub fn is_server_view(&self, name: &str) -> bool {
-        crate::dict::server_files::is_view(&self.storage, name)
     }
 
     /// Notes that the views of the server have been read.

@@ -142,3 +142,49 @@ fn files_follow_the_dictionary_whenever_the_power_goes_off() {
     }
     assert!(cuts > 200, "{cuts}");
 }
+
+/// The file of a view goes with the view, not before and not after, one by one or with its database; that of one which is replaced stays.
+#[test]
+fn files_of_views_go_with_them() {
+    let whole = folder();
+    let query = "select 7 AS `seven`";
+    let text = format!(
+        "TYPE=VIEW\nquery={query}\nmd5=0123456789abcdef0123456789abcdef\nupdatable=0\nalgorithm=0\ndefiner_user=root\n\
+         definer_host=localhost\nsuid=2\nwith_check_option=0\ntimestamp=2015-06-01 12:30:00\ncreate-version=1\nsource={query}\n\
+         client_cs_name=utf8\nconnection_cl_name=utf8_general_ci\nview_body_utf8={query}\n"
+    );
+    // Views are read once, when it is seen for the first time that a server made the folder.
+    whole.remove_file("/db/vaquita.views".as_ref()).unwrap();
+    for name in ["v", "odd@0020name"] {
+        whole.put_file(format!("/db/d/{name}.frm").as_ref(), text.as_bytes());
+    }
+    open(&whole).unwrap().close().unwrap();
+    let file = Path::new("/db/d/odd@0020name.frm");
+    for (change, goes) in [
+        ("create or replace view d.`odd name` as select 8 as eight", false),
+        ("drop view d.`odd name`", true),
+        ("drop view d.v, d.`odd name`", true),
+        ("drop database d", true),
+    ] {
+        for cut in 1.. {
+            let disk = whole.fork(cut);
+            let db = open(&disk).unwrap();
+            disk.arm_cut(disk.ops() + cut);
+            let done = run(&db, change);
+            let is_off = disk.is_off();
+            assert!(is_off || done.is_ok(), "{change}: {done:?}");
+            drop(db);
+            let disk = disk.restart();
+            let db = open(&disk).unwrap_or_else(|e| panic!("{change}, cut {cut}: {}", e.message));
+            let is_there = run(&db, "select * from d.`odd name`").is_ok();
+            assert_eq!(disk.exists(file), is_there, "{change}, cut {cut}");
+            if !is_off {
+                assert_eq!(is_there, !goes, "{change}");
+                break;
+            }
+        }
+    }
+    let db = open(&whole).unwrap();
+    run(&db, "drop database d").unwrap();
+    assert!(!whole.is_dir("/db/d".as_ref()), "nothing is left in it");
+}

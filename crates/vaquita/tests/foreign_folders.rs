@@ -345,6 +345,39 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
     assert_eq!(tables, [["doc"], ["isam"], ["made"], ["part"], ["plain"], ["trig"], ["zip"]]);
 }
 
+/// Of a folder without the server's own tables nobody knows whether a server will come back: nothing follows there, so the definition of a
+/// table that stands in a `.frm` alone is not changed, nor is the file replaced or removed.
+#[test]
+fn definitions_that_a_file_alone_has_are_not_changed() {
+    let mut theirs = Mysql56::start(Options::new()).unwrap();
+    theirs
+        .rows(
+            "create database k; create table k.plain (id int primary key, e enum('a', 'b') default 'b') engine=innodb charset=koi8r;
+             insert into k.plain (id) values (1); create table k.part (id int) engine=innodb partition by hash (id) partitions 2",
+        )
+        .unwrap();
+    theirs.shutdown().unwrap();
+    let dir = theirs.datadir().to_owned();
+    fs::remove_file(dir.join("mysql/user.frm")).unwrap();
+    let mut ours = start(&dir, &["--take_over", "--skip_grant_tables"]);
+    let file = |name: &str| fs::read(dir.join("k").join(name)).unwrap();
+    let before = ["plain.frm", "part.frm", "part.par"].map(file);
+    for change in [
+        "alter table k.plain add v int",
+        "drop table k.plain",
+        "rename table k.plain to k.other",
+        "create index i on k.part (id)",
+        "alter table k.part add partition partitions 1",
+    ] {
+        sql_fails(&ours, change, &["1235", ".frm"]);
+    }
+    let exported = "set vaquita_export_frm = on; flush tables k.plain, k.part for export; unlock tables; show create table k.plain";
+    assert_says(&ours.sql(exported).unwrap(), &["enum('a','b') DEFAULT 'b'", "koi8r"]);
+    assert!(before == ["plain.frm", "part.frm", "part.par"].map(file));
+    ours.sql("create table k.made (id int); alter table k.made add v int; rename table k.made to k.known; drop table k.known").unwrap();
+    ours.stop().unwrap();
+}
+
 /// What the server says of its tables is said of them here, word for word.
 #[test]
 fn tables_are_described_as_they_were() {

@@ -35,6 +35,10 @@ fn remove(change: &mut Change<'_>, object: &Arc<Object>) -> Result<()> {
     let id = rows::u64_value(object.id).unwrap_or_default();
     delete_all(change, &table, &[&id])?;
     change.changes_object(ObjectChange::Gone(object.clone()));
+    if object.kind == ObjectKind::View {
+        // A server may have a file of it.
+        change.describes(&object.lock_name());
+    }
     // What is known of a table names its triggers.
     object.table_name().iter().for_each(|table| change.changes(table));
     Ok(())

@@ -3,7 +3,7 @@
 //!
 //! What they say is what the dictionary says. So whoever changes a definition leaves a note in the DDL [log](super::log) that the files of a
 //! name are to be put right ([`put_right`]), which is done when the change is committed: they are written by what the dictionary has
-//! then, or go. A file that does not differ is not touched, nor is one of another engine's table, or of a view whose name no table has.
+//! then, or go. A file that does not differ is not touched, nor is one of another engine's table. That of a view goes with the view.
 //!
 //! In its turn the server changes definitions, too, and writes the file anew: who reads a definition sees by [`KEPT_VERSION`] who wrote last.
 //! What a table is in SQL this layer does not know: who opens a folder for SQL gives it who does ([`ServerFileMaker`]). Until then notes
@@ -21,7 +21,7 @@ use crate::dict::server_files::{FRM_MAX, ServerFile, ServerFileMaker, Standing, 
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::path::Path;
-use vaquita_io::{OpenMode, OpenOptions};
+use vaquita_io::{OpenMode, OpenOptions, replace_file};
 use vaquita_storage::Storage;
 
 /// Makes the files of a name those of the table that the dictionary has, or of none.
@@ -43,9 +43,10 @@ pub(super) fn put_right(core: &Core, maker: &dyn ServerFileMaker, name: &str) ->
 fn put_right_of(core: &Core, maker: &dyn ServerFileMaker, name: &str, table: Option<Table>) -> Result<()> {
     let storage = &core.storage;
     match (table, standing(storage, name)?) {
+        (None, Standing::View) if core.dict.objects.now().view(name).is_some() => Ok(()),
+        (None, Standing::Other) => Ok(()),
         // The list of partitions may be left of one that went before.
-        (None, Standing::Table | Standing::Nothing) => remove_all(storage, name),
-        (None, _) => Ok(()),
+        (None, _) => remove_all(storage, name),
         // The server's accounts are not ours.
         (Some(_), Standing::Nothing) if name.starts_with("mysql/") => Ok(()),
         (Some(_), Standing::Other) => {
@@ -91,13 +92,7 @@ fn write(storage: &Storage, path: &Path, bytes: &[u8]) -> Result<()> {
     }
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let new = path.with_extension(format!("{extension}.new"));
-    if fs.exists(&new) {
-        fs.remove_file(&new).map_err(io)?;
-    }
-    let file = fs.open(&new, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-    file.write_at(bytes, 0).map_err(io)?;
-    file.sync().map_err(io)?;
-    fs.rename(&new, path).map_err(io)?;
+    replace_file(&**fs, path, &new, bytes).map_err(io)?;
     sync_dir_of(storage, path)
 }
 

@@ -36,6 +36,15 @@ impl Dictionary {
         Ok(self.table_row(storage, name)?.is_some() || !self.part_rows(storage, name)?.is_empty())
     }
 
+    /// Whether our own table says what a table is that has the name.
+    pub(crate) fn is_described(&self, storage: &Storage, name: &str) -> Result<bool> {
+        let row = match self.table_row(storage, name)? {
+            Some(row) => Some(row),
+            None => self.part_rows(storage, name)?.into_iter().next(),
+        };
+        row.map_or(Ok(false), |row| Ok(self.read_extra(storage, row.id)?.is_some()))
+    }
+
     /// A table of several parts. The caller holds the dictionary's latch.
     pub(crate) fn load_whole(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
         let rows = self.part_rows(storage, name)?;

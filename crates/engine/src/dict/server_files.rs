@@ -156,13 +156,6 @@ pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
     Ok(found)
 }
 
-/// Whether the `.frm` of that name (`database/view`) can be read, and is one of a view.
-pub(crate) fn is_view(storage: &Storage, name: &str) -> bool {
-    let path = storage.options().dir.join(format!("{name}.frm"));
-    let head = read(storage, &path, VIEW_HEAD).ok().flatten();
-    head.is_some_and(|head| frm_view::is_view(&head))
-}
-
 /// Notes that they have been read.
 pub(crate) fn note_views_read(storage: &Storage) -> EngineResult<()> {
     let (fs, dir) = (storage.fs(), &storage.options().dir);

@@ -283,9 +283,10 @@ impl Connection {
             Stmt::AlterTable(alter) => alter.tablespace_action().is_some(),
             _ => false,
         };
-        if keeps_definition || !core.is_folder_of_a_server() {
+        if keeps_definition {
             return Ok(());
         }
+        let kept_up = core.is_folder_of_a_server();
         let changes = Priv::CREATE | Priv::ALTER | Priv::DROP | Priv::INDEX;
         for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
             let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
@@ -302,7 +303,8 @@ impl Connection {
             let standing = vaquita_catalog::error::of_engine(core.server_file_of(whole))?;
             let is_foreign = match standing {
                 Standing::Nothing | Standing::View => false,
-                Standing::Table => !there,
+                Standing::Table if kept_up || !there => !there,
+                Standing::Table => vaquita_catalog::error::of_engine(core.needs_server_file(whole))?,
                 Standing::Other => true,
             };
             if is_foreign && !makes {

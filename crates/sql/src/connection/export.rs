@@ -34,7 +34,7 @@ impl Connection {
                 self.make_plain(*name)?;
             }
             let locked = self.lock_to_read(tables)?;
-            let kept = self.server_files(&locked);
+            let kept = locked.iter().map(|table| self.server_file(table)).collect::<SqlResult<Vec<_>>>();
             if kept.is_err() {
                 self.unlock_tables();
             }
@@ -60,33 +60,35 @@ impl Connection {
         self.base_tables(tables)?;
         let mut locked = self.lock_to_read(tables)?;
         locked.retain(vaquita_engine::can_be_exported);
-        let kept: Vec<_> = locked.iter().map(|table| self.server_file(table).ok().flatten()).collect();
+        let mut kept = Vec::with_capacity(locked.len());
+        for table in &locked {
+            kept.push(match self.server_file(table) {
+                Ok(file) => file,
+                Err(why) => {
+                    self.state.warnings.warn(why.code, why.message);
+                    None
+                }
+            });
+        }
         error::of_engine(self.describe(&locked, &kept))
     }
 
-    /// What a MySQL server would keep of tables, where that is asked for (`vaquita_export_frm`).
+    /// What a MySQL server would keep of a table (`vaquita_export_frm`); `None` if it is not asked for, or stands there already.
     ///
     /// # Errors
-    /// 1235 names what a server of 5.6 cannot be told.
-    fn server_files(&self, tables: &[Arc<Table>]) -> SqlResult<Vec<Option<ServerFile>>> {
-        let file = |table: &Arc<Table>| {
-            self.server_file(table).map_err(|what| {
-                let (database, name) = vaquita_catalog::sql_name(&table.name);
-                SqlError::unsupported(&format!(
-                    "FLUSH TABLES .. FOR EXPORT of `{database}`.`{name}` with a .frm: {what}"
-                ))
-            })
-        };
-        tables.iter().map(file).collect()
-    }
-
-    /// The same of one table; `None` if it is not asked for, or stands there already.
-    fn server_file(&self, table: &Table) -> Result<Option<ServerFile>, Unwritable> {
+    /// 1235 names what a server of 5.6 cannot be told; errors of reading what stands there.
+    fn server_file(&self, table: &Table) -> SqlResult<Option<ServerFile>> {
         let wanted = self.state.vars.get(id::VAQUITA_EXPORT_FRM).uint() != 0;
-        match wanted && !self.db.engine.core().has_server_file(&table.name) {
-            true => server_file(table).map(Some),
-            false => Ok(None),
+        if !wanted || error::of_engine(self.db.engine.core().needs_server_file(&table.name))? {
+            return Ok(None);
         }
+        let refused = |what: Unwritable| {
+            let (database, name) = vaquita_catalog::sql_name(&table.name);
+            SqlError::unsupported(&format!(
+                "FLUSH TABLES .. FOR EXPORT of `{database}`.`{name}` with a .frm: {what}"
+            ))
+        };
+        server_file(table).map(Some).map_err(refused)
     }
 
     /// Makes the files of tables that are locked complete; if it fails they are locked no more.
