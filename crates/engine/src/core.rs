@@ -15,7 +15,8 @@ use crate::read_lock::ReadLock;
 use crate::table::Table;
 use crate::temporaries::Temporaries;
 use parking_lot::{Condvar, Mutex};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -53,6 +54,8 @@ pub struct Core {
     pub notes: Notes,
     /// Counters.
     pub metrics: Metrics,
+    /// Files that describe tables under export, and how many sessions have put each there.
+    pub(crate) descriptions: Mutex<HashMap<PathBuf, usize>>,
     /// How many keep purge from changing pages.
     pub(crate) purge_stops: AtomicUsize,
     /// Where purge is in the history; held for a whole batch.
@@ -104,6 +107,7 @@ impl Core {
             mdl: MdlSys::default(),
             read_lock: Arc::default(),
             metrics: Metrics::default(),
+            descriptions: Mutex::default(),
             purge_stops: AtomicUsize::new(0),
             history: Mutex::default(),
             abandoned: Mutex::default(),

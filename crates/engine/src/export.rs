@@ -42,10 +42,25 @@ impl Export {
         };
         let files = [("par", kept.par.as_deref()), ("frm", Some(&kept.frm[..]))];
         for (extension, bytes) in files.into_iter().filter_map(|(name, bytes)| Some((name, bytes?))) {
-            let path = beside.with_extension(extension);
-            self.files.push(path.clone());
-            write(&self.core, &path, bytes)?;
+            self.put(beside.with_extension(extension), bytes)?;
         }
+        Ok(())
+    }
+
+    /// Puts a file there, unless another session has: nobody changes the table, so it says the same, and may be being copied.
+    fn put(&mut self, path: PathBuf, bytes: &[u8]) -> Result<()> {
+        let mut descriptions = self.core.descriptions.lock();
+        let sessions = descriptions.entry(path.clone()).or_default();
+        if *sessions == 0
+            && let Err(e) = write(&self.core, &path, bytes)
+        {
+            // What is there of it is cut short, and nobody else's.
+            descriptions.remove(&path);
+            let _ = self.core.storage.fs().remove_file(&path);
+            return Err(e);
+        }
+        *sessions += 1;
+        self.files.push(path);
         Ok(())
     }
 
@@ -56,18 +71,25 @@ impl Export {
         let flags = SpaceFlags::decode(space.flags()).map_err(|c| Error::Corrupt(c.to_string()))?;
         let path = space.path().with_extension("cfg");
         let meta = description(table, host, flags);
-        self.files.push(path.clone());
-        write(&self.core, &path, &meta.write())
+        self.put(path, &meta.write())
     }
 }
 
 impl Drop for Export {
     fn drop(&mut self) {
+        let mut descriptions = self.core.descriptions.lock();
         for file in &self.files {
+            let others = descriptions.get(file).map_or(0, |sessions| sessions - 1);
+            if others > 0 {
+                descriptions.insert(file.clone(), others);
+                continue;
+            }
+            descriptions.remove(file);
             if let Err(e) = self.core.storage.fs().remove_file(file) {
                 self.core.notes.say(format!("{} is left behind: {e}", file.display()));
             }
         }
+        drop(descriptions);
         self.core.resume_purge();
     }
 }

@@ -356,3 +356,35 @@ fn a_folder_that_both_open_in_turn() {
     run(&mut client, "insert into d.alike (id, w) values (1000, 'x')");
     ours.stop().unwrap();
 }
+
+/// Sessions that export a table at one time do not take each other's descriptions away.
+#[test]
+fn descriptions_stay_until_the_last_export_ends() {
+    let scratch = Scratch::new("frm-two");
+    let mut ours =
+        Vaquita::start(Path::new(env!("CARGO_BIN_EXE_vaquita")), &scratch.0.join("data"), &[]).unwrap();
+    let mut clients = [(); 2].map(|()| Client::connect(&ours.socket(), "").unwrap());
+    run(&mut clients[0], "create database d");
+    run(&mut clients[0], "create table d.t (a int primary key) row_format=compact");
+    let file = |kind: &str| fs::read(scratch.0.join("data/d/t").with_extension(kind)).ok();
+    let [first, second] = &mut clients;
+    for (by_first, by_second) in
+        [("for export", "for export"), ("with read lock", "for export"), ("for export", "with read lock")]
+    {
+        run(first, "set vaquita_export_frm = on");
+        run(first, &format!("flush tables d.t {by_first}"));
+        let described = [file("cfg"), file("frm")];
+        assert!(described.iter().all(Option::is_some));
+        run(second, &format!("flush tables d.t {by_second}"));
+        run(second, "unlock tables");
+        assert!(described == [file("cfg"), file("frm")], "{by_first}, {by_second}");
+        run(second, "set vaquita_export_frm = on");
+        run(second, &format!("flush tables d.t {by_second}"));
+        run(first, "unlock tables");
+        assert!(described == [file("cfg"), file("frm")], "{by_first}, {by_second}");
+        run(second, "unlock tables");
+        assert_eq!([file("cfg"), file("frm")], [None, None]);
+        run(second, "set vaquita_export_frm = off");
+    }
+    ours.stop().unwrap();
+}
