@@ -1,6 +1,6 @@
 //! The page cleaner: how many pages to write in the background, each second.
 //!
-//! A step function. It keeps frames free at the eviction end of each instance, writes old dirty pages at a rate
+//! A step function. Between the steps it frees frames when whoever needs one has passed many that are dirty. It keeps frames free at the eviction end of each instance, writes old dirty pages at a rate
 //! that follows the dirty share and the age of the log, and moves the checkpoint on. Each instance is a share of a step that
 //! a thread of its own may do ([`vaquita_base::Crew`]). After the InnoDB 5.6 manual's
 //! description of adaptive flushing (`adaptive_flushing`, `adaptive_flushing_lwm`, `flushing_avg_loops`,
