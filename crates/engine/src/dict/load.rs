@@ -302,6 +302,11 @@ impl Dictionary {
             return Ok(false);
         }
         let own = self.read_extra(storage, parts.id)?;
+        let divided = own.as_ref().map(|own| Extra::parse(&own.extra)).unwrap_or_default();
+        for index in &mut parts.fulltext {
+            // No `.frm` tells how they are divided, whoever wrote it last: the index is still ours while its row has the mark.
+            index.split = index.split.take().and_then(|_| kept::split(&divided, &index.name));
+        }
         // A server of 5.6 does not open tables whose rows have versions.
         let newer = match &own {
             Some(own) if told == Told::ByUs || own.versions.is_some() => None,
@@ -310,10 +315,7 @@ impl Dictionary {
         };
         let is_ours = newer.is_none() && own.is_some();
         let extra = newer.or(own);
-        let Some(extra) = extra else {
-            parts.fulltext.iter_mut().for_each(|index| index.split = None);
-            return Ok(false);
-        };
+        let Some(extra) = extra else { return Ok(false) };
         for index in &mut parts.indexes {
             let kept = Extra::parse(&extra.extra);
             kept::direct(&kept, &index.name, &mut index.parts);
@@ -322,7 +324,6 @@ impl Dictionary {
         for index in &mut parts.fulltext {
             let kept = Extra::parse(&extra.extra);
             index.parser = kept::parser(&kept, &index.name);
-            index.split = index.split.take().and_then(|_| kept::split(&kept, &index.name));
         }
         parts.collation = extra.collation;
         parts.comment = extra.comment;
