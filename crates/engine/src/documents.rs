@@ -17,12 +17,15 @@
 //! `TableDocuments::state` is taken under no latch, the dictionary's included: under it rows are read when a table is loaded, and the
 //! transaction commits that has written lists. Caches and lengths are locked under it or alone; the map of tables alone.
 
+mod kept;
+
 use crate::error::{Error, Result};
 use crate::table::{DocIds, Table};
+use kept::{KeptCounts, Lists};
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 use vaquita_base::{IndexId, TableId, TrxId};
 use vaquita_fts::DocId;
@@ -40,12 +43,13 @@ pub(crate) type Loader =
     Box<dyn Fn(&Arc<Table>, Option<&Arc<KnownStopwords>>) -> Result<Loaded> + Send + Sync>;
 
 /// Of all tables.
-#[derive(Default)]
 pub struct Documents {
     tables: Mutex<HashMap<TableId, Arc<TableDocuments>>>,
     loader: OnceLock<Loader>,
     /// Bytes of all caches.
     cached: AtomicI64,
+    /// What searches keep of lists.
+    pub(crate) counts: KeptCounts,
 }
 
 impl std::fmt::Debug for Documents {
@@ -113,12 +117,40 @@ pub(crate) struct Loaded {
     pub(crate) deleted: HashMap<DocId, u64>,
     /// How many went.
     pub(crate) deletions: u64,
+    /// Those that were taken off the lists, in the same order, for searches that began before and still see lists with them: as long as there are such.
+    pub(crate) taken_off: Vec<(Weak<SearchesBegun>, HashMap<DocId, u64>)>,
+    /// What searches hold that begin now.
+    pub(crate) searches: Arc<SearchesBegun>,
     /// Documents below are in the lists.
     pub(crate) synced: u64,
     /// No document from here on is in the lists. It is above `synced` if somebody had a lower number when they were written.
     pub(crate) listed: u64,
     /// The words that the indexes leave out, if there is any index.
     pub(crate) stopwords: Option<Arc<KnownStopwords>>,
+}
+
+/// Held by the searches that began between two passes which took deleted documents off the lists.
+#[derive(Debug, Default)]
+pub(crate) struct SearchesBegun;
+
+impl Loaded {
+    /// These documents are in no list any more that a search will read which is yet to begin.
+    pub(crate) fn take_off(&mut self, gone: &HashSet<DocId>) {
+        // What was kept of lists that had them is not to be found any more.
+        self.indexes.iter_mut().for_each(|index| index.lists = Lists::new());
+        let taken = gone.iter().filter_map(|doc| self.deleted.remove_entry(doc)).collect();
+        let before = std::mem::take(&mut self.searches);
+        self.taken_off.retain(|(searches, _)| searches.strong_count() > 0);
+        if Arc::strong_count(&before) > 1 {
+            self.taken_off.push((Arc::downgrade(&before), taken));
+        }
+    }
+
+    /// Whether a document was among the first so many that went.
+    fn is_deleted(&self, doc: DocId, deletions: u64) -> bool {
+        let mut all = std::iter::once(&self.deleted).chain(self.taken_off.iter().map(|(_, taken)| taken));
+        all.any(|gone| gone.get(&doc).is_some_and(|turn| *turn <= deletions))
+    }
 }
 
 /// Which words the indexes of a table leave out, as its table of settings says.
@@ -147,6 +179,8 @@ pub(crate) struct IndexWords {
     pub(crate) writing: Option<Arc<RwLock<IndexCache>>>,
     /// How long documents are, since somebody asked.
     pub(crate) lengths: Option<Arc<KnownLengths>>,
+    /// What is kept of its lists is kept under this name.
+    pub(crate) lists: Lists,
 }
 
 /// How long the documents of an index are.
@@ -230,7 +264,8 @@ impl Drop for GatheringTurn<'_> {
 
 impl IndexWords {
     pub(crate) fn new(id: IndexId, analyzer: Arc<Analyzer>, cache: IndexCache) -> IndexWords {
-        IndexWords { id, analyzer, cache: Arc::new(RwLock::new(cache)), writing: None, lengths: None }
+        let (cache, lists) = (Arc::new(RwLock::new(cache)), Lists::new());
+        IndexWords { id, analyzer, cache, writing: None, lengths: None, lists }
     }
 }
 
@@ -240,6 +275,9 @@ pub(crate) struct WordsSeen {
     pub(crate) analyzer: Arc<Analyzer>,
     /// Caches, with the turns up to which they are looked at.
     pub(crate) caches: Vec<(Arc<RwLock<IndexCache>>, u64)>,
+    /// The lists that it reads.
+    pub(crate) lists: Lists,
+    _begun: Arc<SearchesBegun>,
 }
 
 /// Words that are being written.
@@ -255,6 +293,16 @@ pub(crate) struct Writing {
 }
 
 impl Documents {
+    /// Of no table yet; searches keep at most so many bytes of lists.
+    pub(crate) fn new(counts_size: u64) -> Documents {
+        Documents {
+            tables: Mutex::default(),
+            loader: OnceLock::new(),
+            cached: AtomicI64::new(0),
+            counts: KeptCounts::new(counts_size),
+        }
+    }
+
     /// Says how files are read; once.
     pub(crate) fn set_loader(&self, loader: Loader) {
         let first = self.loader.set(loader).is_ok();
@@ -474,8 +522,9 @@ impl Documents {
                 is_other = true;
                 continue;
             };
-            if done.is_err() {
-                index.cache.write().absorb(cache.read().clone());
+            match done {
+                Ok(()) => index.lists = Lists::new(),
+                Err(_) => index.cache.write().absorb(cache.read().clone()),
             }
         }
         if done.is_ok() {
@@ -508,8 +557,7 @@ impl TableDocuments {
         work: impl FnOnce(&dyn Fn(DocId) -> bool) -> R,
     ) -> R {
         let state = self.state.lock();
-        let deleted = state.loaded.as_ref().map(|loaded| &loaded.deleted);
-        work(&|doc| deleted.and_then(|deleted| deleted.get(&doc)).is_some_and(|turn| *turn <= deletions))
+        work(&|doc| state.loaded.as_ref().is_some_and(|loaded| loaded.is_deleted(doc, deletions)))
     }
 
     fn has_unwritten(&self) -> bool {
@@ -572,7 +620,8 @@ pub(crate) fn seen(loaded: &Loaded, id: IndexId) -> Option<WordsSeen> {
     let turn = |cache: &Arc<RwLock<IndexCache>>| cache.read().turn();
     let caches = std::iter::once(&index.cache).chain(&index.writing);
     let caches = caches.map(|cache| (cache.clone(), turn(cache))).collect();
-    Some(WordsSeen { analyzer: index.analyzer.clone(), caches })
+    let (analyzer, lists) = (index.analyzer.clone(), index.lists);
+    Some(WordsSeen { analyzer, caches, lists, _begun: loaded.searches.clone() })
 }
 
 /// A number that is to come: an open transaction has it.

@@ -87,6 +87,16 @@ pub fn cached_bytes(core: &Core) -> u64 {
     core.documents.cached_bytes()
 }
 
+/// Bytes of what is kept of lists that were read.
+pub fn kept_bytes(core: &Core) -> u64 {
+    core.documents.counts.bytes()
+}
+
+/// Keeps no more than so many bytes of them from now on.
+pub fn limit_kept(core: &Core, bytes: u64) {
+    core.documents.counts.limit(bytes);
+}
+
 /// Writes the words that are in memory only: `synced_doc_id` is behind the last document then.
 ///
 /// # Errors

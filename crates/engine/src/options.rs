@@ -58,6 +58,8 @@ pub struct FullTextOptions {
     pub stopword_table: Option<String>,
     /// Bytes that a search may hold (`ft_result_cache_limit`).
     pub search_limit: u64,
+    /// Bytes of what searches keep of posting lists that they have read (`vaquita_ft_counts_size`).
+    pub counts_size: u64,
     /// Deleted documents of a table from which on they are removed from its lists in the background; 0: never.
     pub ft_optimize_deleted: u64,
 }
@@ -69,6 +71,7 @@ impl Default for FullTextOptions {
             total_cache_size: 640_000_000,
             stopword_table: None,
             search_limit: 2_000_000_000,
+            counts_size: 32 << 20,
             ft_optimize_deleted: 1_000_000,
         }
     }

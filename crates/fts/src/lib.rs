@@ -20,6 +20,7 @@
 pub mod analyzer;
 pub mod bm25;
 pub mod cache;
+pub mod counts;
 pub mod document;
 pub mod ilist;
 pub mod lengths;

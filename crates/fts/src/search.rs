@@ -16,9 +16,11 @@ mod places;
 mod words;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::DocId;
 use crate::analyzer::Analyzer;
+use crate::counts::Counts;
 use crate::ilist::Places;
 use crate::lengths::{self, TextLength, Totals};
 use crate::query::{self, Part, Sign, SyntaxError};
@@ -63,6 +65,21 @@ pub trait Index {
     /// # Errors
     /// Of the index.
     fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<(), Self::Error>;
+
+    /// The same without places, of an index that has at hand how often documents have a word, whose key is given: that, and others are given
+    /// to `rest`. `None`: it has not, and nothing is given.
+    ///
+    /// # Errors
+    /// Of the index.
+    fn counts(
+        &self,
+        word: &[u8],
+        key: &[u8],
+        rest: &mut dyn FnMut(DocId, u32),
+    ) -> Result<Option<Arc<Counts>>, Self::Error> {
+        let _ = (word, key, rest);
+        Ok(None)
+    }
 
     /// Gives `each` the documents of every word that starts with `prefix`, and where it is, word after word.
     ///
@@ -184,8 +201,7 @@ pub fn search<I: Index>(
 }
 
 /// The best `n` documents of what [`search`] finds, the best one first, with the same ranks: fewer if no more have a rank that is not 0. Only
-/// those that can be among them are ranked. `None`: this way is none for the query, which has signs, phrases or groups, or is to be expanded,
-/// or for the ranks, which are not those of BM25.
+/// those that can be among them are ranked. `None`: this way is none for the query, which has signs, phrases or groups, or is to be expanded.
 ///
 /// # Errors
 /// As [`search`].
@@ -196,7 +212,7 @@ pub fn search_best<I: Index>(
     text: &[u8],
     n: usize,
 ) -> Result<Option<Vec<Match>>, SearchError<I::Error>> {
-    if mode == Mode::Expanded || *ranking == Ranking::Innodb {
+    if mode == Mode::Expanded {
         return Ok(None);
     }
     let parts = parsed(index, mode, text).map_err(SearchError::Syntax)?;

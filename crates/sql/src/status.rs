@@ -47,6 +47,7 @@ pub(crate) fn list(db: &Database, session: Option<&SessionState>) -> Vec<(String
     push("Open_files", db.engine.core().storage.spaces().open_file_count().into());
     push("Global_connection_memory", db.memory.shown());
     push("Vaquita_plans", db.plans.len() as u64);
+    push("Vaquita_ft_counts_bytes", vaquita_engine::fulltext::kept_bytes(db.engine.core()));
     for name in ABSENT {
         push(name, 0);
     }

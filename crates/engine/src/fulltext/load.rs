@@ -27,6 +27,8 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
         next: greatest_number(core, table)? + 1,
         deleted: HashMap::new(),
         deletions: 0,
+        taken_off: Vec::new(),
+        searches: Arc::default(),
         synced: 0,
         listed: 0,
         stopwords: None,

@@ -132,9 +132,7 @@ fn go_on(core: &Core, table: &Arc<Table>, pass: &mut Option<Pass>, words_max: u6
         match next {
             Some(next) => now.place = next,
             None => {
-                core.documents.with_loaded(table.id, |loaded| {
-                    loaded.deleted.retain(|doc, _| !now.gone.contains(doc));
-                });
+                core.documents.with_loaded(table.id, |loaded| loaded.take_off(&now.gone));
                 return Ok(true);
             }
         }

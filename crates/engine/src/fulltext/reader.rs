@@ -20,6 +20,7 @@ use vaquita_format::collation::Collation;
 use vaquita_format::column::MType;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
+use vaquita_fts::counts::Counts;
 use vaquita_fts::ilist::{Places, Postings};
 use vaquita_fts::lengths::{TextLength, Totals, measure};
 use vaquita_fts::ranking::Ranking;
@@ -223,6 +224,33 @@ impl Index for FullTextReader<'_> {
             cache.read().word_until(*turn, analyzer, word, &mut *each);
         }
         Ok(())
+    }
+
+    fn counts(
+        &self,
+        word: &[u8],
+        key: &[u8],
+        rest: &mut dyn FnMut(DocId, u32),
+    ) -> Result<Option<Arc<Counts>>> {
+        let (kept, lists) = (&self.core.documents.counts, self.seen.lists);
+        let counts = match kept.of(lists, key) {
+            Some(counts) => counts,
+            None => {
+                let table = &self.words[self.seen.analyzer.table_of(word)];
+                let mut documents = Vec::new();
+                let each = &mut |doc, places: Places<'_>| documents.push((doc, f64::from(places.count())));
+                self.lists(table, word, Seek::Equal, |_| true, each)?;
+                let Some(counts) = Counts::new(documents) else { return Ok(None) };
+                let counts = Arc::new(counts);
+                kept.keep(lists, key, &counts);
+                counts
+            }
+        };
+        let analyzer = &self.seen.analyzer;
+        for (cache, turn) in &self.seen.caches {
+            cache.read().word_until(*turn, analyzer, word, |doc, places| rest(doc, places.count()));
+        }
+        Ok(Some(counts))
     }
 
     fn words_with_prefix(&self, prefix: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<()> {

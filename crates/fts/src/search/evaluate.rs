@@ -17,14 +17,15 @@
 use super::found::{Found, Hit};
 use super::phrase_test::PhraseTest;
 use super::places::WordPlaces;
-use super::words::{AskedWords, CHUNK};
+use super::words::{AskedWords, CHUNK, TimesOf};
 use super::{Index, Match, Mode, phrase};
 use crate::DocId;
-use crate::bm25::Weights;
+use crate::bm25::{Bm25, Weights};
+use crate::counts::most_of_blocks;
 use crate::query::{Part, Sign};
 use crate::rank;
 use crate::ranking::Ranking;
-use crate::top::{self, Blocks};
+use crate::top::{self, Best, Blocks};
 
 /// A query that is being answered.
 pub(super) struct Evaluation<'a, I> {
@@ -254,9 +255,8 @@ impl<'a, I: Index> Evaluation<'a, I> {
         Ok(found.iter().zip(lengths).map(rank).collect())
     }
 
-    /// The best `n` of what is found, by BM25, if the query is words without signs; else `None`. Nobody has a rank of 0 among them.
+    /// The best `n` of what is found, if the query is words without signs; else `None`. Nobody has a rank of 0 among them.
     pub(super) fn best(&mut self, parts: &[Part], n: usize) -> Result<Option<Vec<Match>>, I::Error> {
-        let Ranking::Bm25(settings, weights) = self.ranking else { return Ok(None) };
         let is_word = |part: &Part| matches!(part, Part::Term { sign: Sign::Optional, .. });
         if self.terms_are_phrases || !parts.iter().all(is_word) {
             return Ok(None);
@@ -273,24 +273,60 @@ impl<'a, I: Index> Evaluation<'a, I> {
                 return Ok(None);
             }
         }
+        let found = match self.ranking {
+            Ranking::Innodb => self.best_as_innodb(n)?,
+            Ranking::Bm25(settings, weights) => self.best_by_bm25(*settings, weights, n)?,
+        };
+        Ok(Some(found.documents.into_iter().map(|(doc, rank)| Match { doc, rank }).collect()))
+    }
+
+    fn best_as_innodb(&self, n: usize) -> Result<Best, I::Error> {
+        let rarities = self.words.rarities(self.index.documents());
+        // Ranks are added up in single precision: each sum may be too great by what is rounded.
+        let rounded = 1.0 + rarities.len() as f64 * f64::from(f32::EPSILON);
+        let bound = |rarity: f64| move |times, _| f64::from(rank::weight(times as u32, rarity)) * rounded;
+        let lists = self.words.lists().zip(&rarities);
+        let blocks = lists.map(|(list, rarity)| {
+            Blocks::new(list, most_of_blocks(list).map(|most| (most, 0.0)), bound(*rarity))
+        });
+        let blocks: Vec<_> = blocks.collect();
+        top::best(&blocks, n, |batch, scores| {
+            // In the order of all ranks, so that they are the same to the bit.
+            let add =
+                |rank: f32, (word, times): &(usize, f64)| rank + rank::weight(*times as u32, rarities[*word]);
+            scores.extend(batch.words().map(|has| has.iter().fold(0.0, add)));
+            Ok(())
+        })
+    }
+
+    fn best_by_bm25(&self, settings: Bm25, weights: &Weights, n: usize) -> Result<Best, I::Error> {
         let totals = self.index.totals()?;
         let length_mean = weights.length(totals.words) / totals.documents.max(1) as f64;
-        let scorers = self.words.scorers(*settings, totals.documents, length_mean);
-        // No document is shorter than nothing.
-        let blocks = self.words.lists().zip(&scorers);
-        let blocks: Vec<_> =
-            blocks.map(|(list, scorer)| Blocks::new(list, |times| scorer.score_max(times, 0.0))).collect();
-        let found = top::best(&blocks, n, |doc, has| {
-            let mut length = 0.0;
-            self.index.lengths(&[doc], &mut |_, texts| {
-                length = weights.length(texts.iter().map(|text| text.words.into()));
-            })?;
+        let scorers = self.words.scorers(settings, totals.documents, length_mean);
+        let mut blocks = Vec::with_capacity(scorers.len());
+        for (list, scorer) in self.words.lists().zip(&scorers) {
+            let bound = |times, length| scorer.score_max(times, length);
+            blocks.push(match list {
+                TimesOf::Kept(counts) => {
+                    let least = counts.least(|documents, each| self.index.lengths(documents, each))?;
+                    let least =
+                        least.map(|texts| weights.length(texts.iter().map(|words| u64::from(*words))));
+                    Blocks::new(list, counts.most().iter().copied().zip(least), bound)
+                }
+                // No document is shorter than nothing.
+                TimesOf::Own(_) => Blocks::new(list, most_of_blocks(list).map(|most| (most, 0.0)), bound),
+            });
+        }
+        top::best(&blocks, n, |batch, scores| {
+            let lengths = self.lengths(weights, batch.documents())?;
             // In the order of all ranks, so that they are the same to the bit.
-            let rank =
-                has.iter().fold(0.0, |rank, (word, times)| rank + scorers[*word].score(*times, length));
-            Ok::<f32, I::Error>(rank as f32)
-        })?;
-        Ok(Some(found.documents.into_iter().map(|(doc, rank)| Match { doc, rank }).collect()))
+            let rank = |(has, length): (&[(usize, f64)], f64)| {
+                let add = |rank, (word, times): &(usize, f64)| rank + scorers[*word].score(*times, length);
+                has.iter().fold(0.0, add) as f32
+            };
+            scores.extend(batch.words().zip(lengths).map(rank));
+            Ok(())
+        })
     }
 
     /// How long documents are, their texts weighed: 0 of those that are not seen.

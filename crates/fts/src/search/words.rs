@@ -1,11 +1,14 @@
 //! The words of a query: which documents have them, how often, how rare they are.
 
 use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use super::Index;
 use super::found::{Found, Hit, seek};
 use super::places::WordPlaces;
 use crate::bm25::{Bm25, Scorer, Weights};
+use crate::counts::Counts;
 use crate::ilist::Places;
 use crate::ranking::Ranking;
 use crate::{DocId, lengths, rank};
@@ -14,9 +17,39 @@ use crate::{DocId, lengths, rank};
 #[derive(Debug)]
 struct AskedWord {
     /// How often documents have it, in ascending order of the documents; to BM25 as much as their texts weigh.
-    times: Vec<(DocId, f64)>,
+    times: TimesOf,
     /// Documents, added up over all places of the query that ask for it, and all words it is the prefix of; to BM25 those that have it.
     documents: u64,
+}
+
+/// How often documents have a word, in ascending order of the documents: as the index keeps it, or made of what it says.
+#[derive(Debug)]
+pub(super) enum TimesOf {
+    Kept(Arc<Counts>),
+    Own(Vec<(DocId, f64)>),
+}
+
+impl Deref for TimesOf {
+    type Target = [(DocId, f64)];
+
+    fn deref(&self) -> &[(DocId, f64)] {
+        match self {
+            TimesOf::Kept(counts) => counts.documents(),
+            TimesOf::Own(times) => times,
+        }
+    }
+}
+
+impl TimesOf {
+    fn own(&mut self) -> &mut Vec<(DocId, f64)> {
+        if let TimesOf::Kept(counts) = self {
+            *self = TimesOf::Own(counts.documents().to_vec());
+        }
+        match self {
+            TimesOf::Own(times) => times,
+            TimesOf::Kept(_) => unreachable!("it was just made its own"),
+        }
+    }
 }
 
 /// All words of a query, numbered as they come.
@@ -74,14 +107,26 @@ impl<'a> AskedWords<'a> {
 
     /// The word's number, how often documents have it in ascending order of the documents, and how many there are with deleted ones. A
     /// document comes for each of its words with a prefix.
-    #[allow(clippy::type_complexity)]
     fn read<I: Index>(
         &mut self,
         index: &I,
         text: &[u8],
         is_prefix: bool,
         mut places: Option<&mut WordPlaces>,
-    ) -> Result<(usize, Vec<(DocId, f64)>, usize), I::Error> {
+    ) -> Result<(usize, TimesOf, usize), I::Error> {
+        let key = index.analyzer().key(text);
+        if !is_prefix && places.is_none() && self.weights.is_none_or(|weights| weights.alike() == Some(1.0)) {
+            let mut rest = Vec::new();
+            let counts = index.counts(text, &key, &mut |doc, times| rest.push((doc, f64::from(times))))?;
+            if let Some(counts) = counts {
+                let mut times = TimesOf::Kept(counts);
+                if !rest.is_empty() {
+                    times.own().extend(rest);
+                }
+                let all = live(index, &mut times);
+                return Ok((self.number(key, is_prefix), times, all));
+            }
+        }
         let mut times = Vec::new();
         let alike = self.weights.map_or(Some(1.0), Weights::alike);
         let mut to_weigh = alike.is_none().then(WordPlaces::default);
@@ -95,25 +140,21 @@ impl<'a> AskedWords<'a> {
             true => index.words_with_prefix(text, &mut each)?,
             false => index.word(text, &mut each)?,
         }
-        // Deleted documents make a word less rare, unless it is all that is asked for.
-        let all = times.len();
         if let Some(places) = &to_weigh {
             weigh(index, self.weights.map_or(&[], Weights::columns), places, &mut times)?;
         }
-        if index.has_deleted() {
-            index.retain_live(&mut times);
-        }
-        if !times.is_sorted_by(|a, b| a.0 < b.0) {
-            times.sort_by_key(|&(doc, _)| doc);
-        }
-        Ok((self.number(index.analyzer().key(text), is_prefix), times, all))
+        let mut times = TimesOf::Own(times);
+        let all = live(index, &mut times);
+        Ok((self.number(key, is_prefix), times, all))
     }
 
-    fn keep(&mut self, number: usize, mut times: Vec<(DocId, f64)>, all: usize) {
+    fn keep(&mut self, number: usize, mut times: TimesOf, all: usize) {
         let word = &mut self.words[number];
         if self.weights.is_some() {
-            if !times.is_sorted_by(|a, b| a.0 < b.0) {
-                times = times.chunk_by(|a, b| a.0 == b.0).map(together).collect();
+            if let TimesOf::Own(own) = &mut times
+                && !own.is_sorted_by(|a, b| a.0 < b.0)
+            {
+                *own = own.chunk_by(|a, b| a.0 == b.0).map(together).collect();
             }
             word.documents = times.len() as u64;
             word.times = times;
@@ -121,13 +162,16 @@ impl<'a> AskedWords<'a> {
         }
         word.documents += if self.is_only { times.len() } else { all } as u64;
         // Of several words with the prefix the first one counts.
-        times.dedup_by_key(|&mut (doc, _)| doc);
+        if let TimesOf::Own(times) = &mut times {
+            times.dedup_by_key(|&mut (doc, _)| doc);
+        }
         if word.times.is_empty() {
             word.times = times;
         } else {
-            word.times.extend(times);
-            word.times.sort_by_key(|&(doc, _)| doc);
-            word.times.dedup_by_key(|&mut (doc, _)| doc);
+            let all = word.times.own();
+            all.extend_from_slice(&times);
+            all.sort_by_key(|&(doc, _)| doc);
+            all.dedup_by_key(|&mut (doc, _)| doc);
         }
     }
 
@@ -148,8 +192,8 @@ impl<'a> AskedWords<'a> {
     }
 
     /// How often documents have each word, by number.
-    pub(super) fn lists(&self) -> impl Iterator<Item = &[(DocId, f64)]> {
-        self.words.iter().map(|word| &word.times[..])
+    pub(super) fn lists(&self) -> impl Iterator<Item = &TimesOf> {
+        self.words.iter().map(|word| &word.times)
     }
 
     /// How often documents have words, asked in ascending order of the documents.
@@ -167,9 +211,24 @@ impl<'a> AskedWords<'a> {
         }
         let number = self.words.len();
         numbers.insert(key, number);
-        self.words.push(AskedWord { times: Vec::new(), documents: 0 });
+        self.words.push(AskedWord { times: TimesOf::Own(Vec::new()), documents: 0 });
         number
     }
+}
+
+/// Takes deleted documents away and puts the others into their order; how many there were with them: deleted documents make a word less rare,
+/// unless it is all that is asked for.
+fn live<I: Index>(index: &I, times: &mut TimesOf) -> usize {
+    let all = times.len();
+    if index.has_deleted() {
+        index.retain_live(times.own());
+    }
+    if let TimesOf::Own(times) = times
+        && !times.is_sorted_by(|a, b| a.0 < b.0)
+    {
+        times.sort_by_key(|&(doc, _)| doc);
+    }
+    all
 }
 
 /// What several words with a prefix are to a document.

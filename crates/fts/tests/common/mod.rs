@@ -1,16 +1,18 @@
 //! An index in memory, a text to index, and queries made of its words.
 #![allow(dead_code, clippy::unwrap_used, reason = "test helpers; each program uses its part")]
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use vaquita_base::rng::Rng;
 use vaquita_format::collation::Collation;
 use vaquita_fts::DocId;
 use vaquita_fts::analyzer::Analyzer;
 use vaquita_fts::cache::IndexCache;
+use vaquita_fts::counts::Counts;
 use vaquita_fts::ilist::Places;
 use vaquita_fts::lengths::{Lengths, Totals, measure};
 use vaquita_fts::ranking::Ranking;
@@ -23,6 +25,10 @@ pub(crate) struct Memory {
     pub(crate) documents: BTreeMap<DocId, Columns>,
     /// Texts that were read again.
     pub(crate) texts_read: Cell<usize>,
+    /// How often documents have words is kept at hand, of most documents.
+    pub(crate) keeps: Cell<bool>,
+    came: usize,
+    totals: OnceCell<Totals>,
 }
 
 impl Memory {
@@ -33,7 +39,16 @@ impl Memory {
         for (&doc, columns) in &documents {
             cache.add(&analyzer, doc, columns.iter().map(Option::as_deref));
         }
-        Memory { analyzer, cache, documents, texts_read: Cell::new(0) }
+        let came = documents.len();
+        Memory {
+            analyzer,
+            cache,
+            documents,
+            texts_read: Cell::new(0),
+            keeps: Cell::new(false),
+            came,
+            totals: OnceCell::new(),
+        }
     }
 
     /// What it answers, or the words of the error.
@@ -79,6 +94,10 @@ impl Index for Memory {
         self.documents.len() as u64
     }
 
+    fn has_deleted(&self) -> bool {
+        self.documents.len() < self.came
+    }
+
     /// Those that a test has taken away and left in the cache.
     fn is_deleted(&self, doc: DocId) -> bool {
         !self.documents.contains_key(&doc)
@@ -87,6 +106,26 @@ impl Index for Memory {
     fn word(&self, word: &[u8], each: &mut dyn FnMut(DocId, Places<'_>)) -> Result<(), Infallible> {
         self.cache.word(&self.analyzer, word, each);
         Ok(())
+    }
+
+    fn counts(
+        &self,
+        word: &[u8],
+        key: &[u8],
+        rest: &mut dyn FnMut(DocId, u32),
+    ) -> Result<Option<Arc<Counts>>, Infallible> {
+        assert_eq!(*self.analyzer.key(word), *key);
+        // Words that are short are not kept, others for all documents or for some of them.
+        if !self.keeps.get() || word.len() < 4 {
+            return Ok(None);
+        }
+        let (mut kept, every) =
+            (Vec::new(), if key.last().is_some_and(|last| last % 2 == 0) { 1 } else { 5 });
+        self.cache.word(&self.analyzer, word, |doc, places| match doc.0 % every {
+            0 => kept.push((doc, f64::from(places.count()))),
+            _ => rest(doc, places.count()),
+        });
+        Ok(Some(Arc::new(Counts::new(kept).expect("documents come once"))))
     }
 
     fn words_with_prefix(
@@ -99,11 +138,14 @@ impl Index for Memory {
     }
 
     fn totals(&self) -> Result<Totals, Infallible> {
-        let mut lengths = Lengths::gathering(self.documents.values().map(Vec::len).max().unwrap_or(0));
-        for (&doc, columns) in &self.documents {
-            lengths.put(doc, &measure(&self.analyzer, columns.iter().map(Option::as_deref)));
-        }
-        Ok(lengths.totals())
+        let count = || {
+            let mut lengths = Lengths::gathering(self.documents.values().map(Vec::len).max().unwrap_or(0));
+            for (&doc, columns) in &self.documents {
+                lengths.put(doc, &measure(&self.analyzer, columns.iter().map(Option::as_deref)));
+            }
+            lengths.totals()
+        };
+        Ok(self.totals.get_or_init(count).clone())
     }
 
     fn borders(&self) -> Borders {

@@ -487,6 +487,7 @@ pub(super) const TABLE: &[VarDef] = &[
     v("unique_checks", Both, Live, Kind::Bool, "1", Works),
     v("updatable_views_with_limit", Both, Live, Kind::Enum(&["NO", "YES"]), "YES", Tuning),
     v("vaquita_export_frm", Both, Live, Kind::Bool, "0", Works),
+    v("vaquita_ft_counts_size", Global, Live, uint(0, MAX, 1), "33554432", Works),
     v("vaquita_ft_optimize_deleted", Global, Live, uint(0, MAX, 1), "1000000", Works),
     v("vaquita_ft_ranking", Both, Live, Kind::Ranking, "index", Works),
     v("vaquita_instant_alter", Both, Live, Kind::Bool, "1", Works),

@@ -3,6 +3,7 @@
 use super::Database;
 use crate::monitors;
 use std::sync::atomic::Ordering;
+use vaquita_engine::fulltext;
 use vaquita_engine::hot_set::Ask;
 use vaquita_engine::lower::{ChecksumAlgorithm, FlushNeighbors, LiveSettings};
 use vaquita_session::vars::{VarId, VarValue, id};
@@ -97,6 +98,7 @@ fn apply_to_engine(db: &Database, var: VarId, value: &VarValue) {
             live.online_alter_log_max_size.store(number, Ordering::Relaxed);
         }
         "innodb_ft_result_cache_limit" => live.search_limit.store(number, Ordering::Relaxed),
+        "vaquita_ft_counts_size" => fulltext::limit_kept(core, number),
         "vaquita_ft_optimize_deleted" => live.ft_optimize_deleted.store(number, Ordering::Relaxed),
         "innodb_ft_server_stopword_table" => {
             *live.stopword_table.write() = value.text(var.def().kind).map(Into::into);

@@ -71,6 +71,7 @@ pub(super) fn engine_options(dir: &Path, globals: &Globals) -> SqlResult<vaquita
     options.fulltext.cache_size = number("ft_cache_size");
     options.fulltext.total_cache_size = number("ft_total_cache_size");
     options.fulltext.search_limit = number("ft_result_cache_limit");
+    options.fulltext.counts_size = globals.uint("vaquita_ft_counts_size");
     options.fulltext.ft_optimize_deleted = globals.uint("vaquita_ft_optimize_deleted");
     options.fulltext.stopword_table = globals.text("innodb_ft_server_stopword_table");
     options.disk.native_aio = number("use_native_aio") != 0;

@@ -317,6 +317,7 @@ const PROOFS: &[(&str, &str, &str)] = &[
         "../../vaquita/tests/frm_files.rs",
         "files_of_an_export_are_the_servers_own",
     ),
+    ("vaquita_ft_counts_size", "fulltext_counts.rs", "no_more_is_kept_than_is_allowed"),
     (
         "vaquita_ft_optimize_deleted",
         "fulltext_background.rs",
