@@ -4,7 +4,7 @@ use crate::definition::{
     CheckDefinition, ColumnDefinition, Definition, ForeignKeyDefinition, KeyDefinition, KeyKind, TableOption,
 };
 use crate::partitioning::Partitioned;
-use crate::written::push_literal;
+use crate::written::{name_in, push_literal};
 use std::fmt::Write as _;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::collation;
@@ -56,9 +56,7 @@ impl Style {
     }
 
     fn quoted(self, name: &str) -> String {
-        let quote = self.quote;
-        let doubled = name.replace(quote, &format!("{quote}{quote}"));
-        format!("{quote}{doubled}{quote}")
+        name_in(self.quote, name)
     }
 
     fn names(self, names: &[String]) -> String {
@@ -83,7 +81,7 @@ pub fn show_create(table: &Definition, next_number: Option<u64>, zone: &TimeZone
         options(&mut out, table, next_number, style);
     }
     if !table.partitioning.is_empty() {
-        let (version, clause) = partitioning(&table.partitioning);
+        let (version, clause) = partitioning(&table.partitioning, style);
         put(&mut out, format_args!("\n/*!{version}{clause} */"));
     }
     out
@@ -290,9 +288,9 @@ fn options(out: &mut String, table: &Definition, next_number: Option<u64>, style
 }
 
 /// The clause as it is shown, itself within a comment for a version of MySQL. One that cannot be read is shown as it is.
-fn partitioning(clause: &str) -> (&'static str, String) {
+fn partitioning(clause: &str, style: Style) -> (&'static str, String) {
     let kept = Partitioned::of_clause(clause);
-    kept.map_or_else(|_| ("50100", clause.to_owned()), |partitioned| partitioned.shown())
+    kept.map_or_else(|_| ("50100", clause.to_owned()), |partitioned| partitioned.shown(style.quote))
 }
 
 #[cfg(test)]

@@ -2,7 +2,12 @@
 
 /// A name between backquotes.
 pub fn quoted_name(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    name_in('`', name)
+}
+
+/// A name between quotes of a kind.
+pub(crate) fn name_in(quote: char, name: &str) -> String {
+    format!("{quote}{}{quote}", name.replace(quote, &format!("{quote}{quote}")))
 }
 
 /// A string literal; `quote` stands for a quote in it.

@@ -114,6 +114,77 @@ impl Kw {
         )
     }
 
+    /// Whether it came after MySQL 5.6, to which it means nothing.
+    pub(crate) fn is_later(self) -> bool {
+        use Kw::*;
+        matches!(
+            self,
+            Account
+                | Admin
+                | Always
+                | Authors
+                | Compression
+                | Contributors
+                | Empty
+                | Encryption
+                | Enforced
+                | Except
+                | Exclude
+                | Exclusive
+                | FileBlockSize
+                | Following
+                | Follows
+                | Generated
+                | Grouping
+                | Groups
+                | Inplace
+                | Instant
+                | Intersect
+                | Invisible
+                | Json
+                | JsonArrayagg
+                | JsonObjectagg
+                | JsonTable
+                | JsonValue
+                | Lateral
+                | Locked
+                | Member
+                | Nested
+                | Never
+                | Nowait
+                | Nulls
+                | Of
+                | Oj
+                | OneShot
+                | OptimizerCosts
+                | Ordinality
+                | Others
+                | Over
+                | Path
+                | Persistent
+                | Precedes
+                | Preceding
+                | Recursive
+                | Respect
+                | Returning
+                | Role
+                | Shared
+                | Skip
+                | Srid
+                | Stacked
+                | Stored
+                | Ties
+                | Traditional
+                | Unbounded
+                | Validation
+                | Virtual
+                | Visible
+                | Window
+                | Without
+                | Xid
+        )
+    }
+
     /// Whether 5.6 refuses it as a name without quotes.
     #[inline]
     pub(crate) fn is_reserved(self) -> bool {
@@ -128,13 +199,6 @@ pub fn needs_quotes(name: &[u8]) -> bool {
         || !name.iter().all(plain)
         || name.iter().all(u8::is_ascii_digit)
         || Kw::of(name).is_reserved()
-}
-
-/// Whether SHOW CREATE TABLE puts the name of a partition in quotes: those of other characters than ASCII's, and all that mean something,
-/// reserved or not.
-pub fn is_quoted_in_partitions(name: &[u8]) -> bool {
-    let is_word = !matches!(Kw::of(name), Kw::Other);
-    needs_quotes(name) || is_word || !name.is_ascii()
 }
 
 fn same_word(word: &[u8], text: &[u8]) -> bool {

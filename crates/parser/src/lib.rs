@@ -18,10 +18,13 @@ mod text;
 mod token;
 
 use bumpalo::Bump;
+use keyword::Kw;
+use lexer::Lexer;
+use token::T;
 
 pub use digest::{Digest, LiftedLiteral, Source, ValueTag, digest, param_positions};
 pub use error::{ParseError, ParseErrorKind};
-pub use keyword::{is_quoted_in_partitions, needs_quotes};
+pub use keyword::needs_quotes;
 pub use mode::{Names, ParseMode, SqlMode, TwoByte};
 pub use print::{NotPrinted, Printed, print_expression, push_quoted};
 
@@ -62,6 +65,21 @@ pub fn with_expression<R>(text: &str, read: impl FnOnce(&ast::Expr<'_>) -> R) ->
     Ok(read(&expr))
 }
 
+/// Whether MySQL 5.6 puts a name in quotes where SHOW CREATE TABLE and `.frm` files have a clause PARTITION BY: what it does not read as a
+/// name without quotes, words of its grammar, reserved or not, and names without any letter of ASCII, `_` or `$`.
+pub fn is_quoted_in_partitions(name: &[u8]) -> bool {
+    let kw = Kw::of(name);
+    let is_word = kw != Kw::Other && !kw.is_function() && !kw.is_later();
+    let is_number = name.iter().all(|b| b.is_ascii_digit() || *b >= 0x80);
+    is_word || is_number || needs_quotes(name) || !is_one_word(name)
+}
+
+/// Whether a name without quotes is read as one: not as a number, nor as what stands before a string.
+fn is_one_word(name: &[u8]) -> bool {
+    let token = Lexer::new(name, ParseMode::default()).next();
+    token.kind == T::Word && token.span().end as usize == name.len()
+}
+
 /// Reads the text of a clause `PARTITION BY …` as it is kept with a table, UTF-8, whatever modes a session has; `read` gets the tree.
 ///
 /// # Errors
@@ -87,9 +105,9 @@ pub struct Local {
 
 /// The first one of strings that stand side by side: it gives a column its name. `None` if `text` is not several strings.
 pub fn first_of_strings(text: &[u8], mode: ParseMode) -> Option<Vec<u8>> {
-    let mut lexer = lexer::Lexer::new(text, mode);
+    let mut lexer = Lexer::new(text, mode);
     let token = lexer.next();
-    if token.kind != token::T::String || token.flags & token::JOINED == 0 {
+    if token.kind != T::String || token.flags & token::JOINED == 0 {
         return None;
     }
     let (mut out, quoted) = (Vec::new(), token.span().of(text));
@@ -108,4 +126,26 @@ pub fn parse_with<'a>(
     locals: &'a [Local],
 ) -> Result<Parsed<'a>, ParseError> {
     parser::Parser::new(sql, arena, mode).with_locals(locals).statement()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As MySQL 5.6.24 shows partitions of these names.
+    #[test]
+    fn names_of_partitions_in_quotes() {
+        let plain = "mid max now sum count curdate mäx p漢 漢x é_ x1é 1a 1_ 1aä a$ $ _p p_1 x n b e1 utf8 window json others role account";
+        for name in plain.split(' ') {
+            assert!(!is_quoted_in_partitions(name.as_bytes()), "{name}");
+        }
+        let quoted = "123 é 漢字 1é é1 select SeLeCt value values date user less nchar true end list mod a.b a-b a`b p#1 a'b";
+        for name in quoted.split(' ').chain(["", "a b"]) {
+            assert!(is_quoted_in_partitions(name.as_bytes()), "{name}");
+        }
+        // It does not take them: without quotes it would not read what it has written.
+        for name in ["1e5", "0x10", "0b1", "_utf8", "_LATIN1"] {
+            assert!(is_quoted_in_partitions(name.as_bytes()), "{name}");
+        }
+    }
 }

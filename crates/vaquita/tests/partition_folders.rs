@@ -62,6 +62,22 @@ fn contents() -> String {
     all
 }
 
+/// A table with partitions, one with columns and subpartitions, whose names are words or have other letters than ASCII's.
+fn odd_names() -> String {
+    let names = [
+        "mid", "mäx", "é", "漢字", "p漢", "1é", "1a", "123", "select", "SeLeCt", "value", "now", "count",
+        "curdate", "a``b", "a b", "a$", "_p", "x€", "date", "user", "less", "window", "json", "p#1", "a.b",
+    ];
+    let part = |(n, name): (usize, &&str)| format!("partition `{name}` values less than ({n})");
+    let parts: Vec<String> = names.iter().enumerate().map(part).collect();
+    format!(
+        "set names utf8; create table p.odd (a int) engine=innodb partition by range (a) ({});
+         create table p.odd2 (`mid` int, `mäx` int, `select` int, `1a` int) engine=innodb partition by range columns (`mid`, `mäx`, `select`)
+           subpartition by key (`1a`, `select`) (partition `end` values less than (1, 1, 1) (subpartition `max`, subpartition `ä b`))",
+        parts.join(",")
+    )
+}
+
 #[test]
 fn written_here_and_read_there() {
     let mut theirs = Mysql56::start(Options::new()).unwrap();
@@ -77,6 +93,10 @@ fn written_here_and_read_there() {
                     .unwrap()
             });
     }
+    theirs.sql(&odd_names()).unwrap();
+    let shown_odd = ["", "set sql_mode = ansi_quotes;", "set sql_quote_show_create = 0;"]
+        .map(|before| format!("{before} show create table p.odd; show create table p.odd2"));
+    let as_they_show = shown_odd.clone().map(|sql| theirs.rows(&sql).unwrap());
     let before = theirs.rows(&contents()).unwrap();
     let shown: Vec<_> =
         (0..TABLES.len()).map(|n| theirs.rows(&format!("show create table p.t{n}")).unwrap()).collect();
@@ -92,6 +112,13 @@ fn written_here_and_read_there() {
     for (n, theirs) in shown.iter().enumerate() {
         assert_eq!(&rows(ours.sql(&format!("show create table p.t{n}")).unwrap()), theirs);
     }
+    for (sql, theirs) in shown_odd.iter().zip(&as_they_show) {
+        assert_eq!(&rows(ours.sql(sql).unwrap()), theirs, "{sql}");
+    }
+    ours.sql("rename table p.odd to p.aside; create table p.odd like p.aside; alter table p.odd2 comment 'c', comment ''")
+        .unwrap();
+    ours.sql("create table p.no_names (a int) partition by list (a) (partition `_utf8` values in (1), partition `_x` values in (2))")
+        .unwrap();
     for n in 0..TABLES.len() {
         ours.sql(&fill(n, 20..40)).unwrap();
         // Many rows go to other partitions.
@@ -108,6 +135,10 @@ fn written_here_and_read_there() {
     ours.stop().unwrap();
 
     theirs.start_again().unwrap();
+    for (sql, before) in shown_odd.iter().zip(&as_they_show) {
+        assert_eq!(&theirs.rows(sql).unwrap(), before, "{sql}");
+    }
+    assert_eq!(theirs.rows("select count(*) from p.no_names").unwrap(), [["0"]]);
     assert_eq!(theirs.rows(&contents()).unwrap(), after);
     for n in 0..TABLES.len() {
         let checked = theirs.rows(&format!("check table p.t{n} extended")).unwrap();

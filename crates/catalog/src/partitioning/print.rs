@@ -1,7 +1,7 @@
 //! The clause as text.
 
 use super::{Bound, Given, Method, Partition, Partitioned, Values};
-use crate::written::{push_literal, quoted_name};
+use crate::written::{name_in, push_literal};
 use std::fmt::Write as _;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_parser::is_quoted_in_partitions;
@@ -11,8 +11,8 @@ use vaquita_parser::is_quoted_in_partitions;
 enum For {
     /// It is kept, with all that is known.
     Keeping,
-    /// SHOW CREATE TABLE, within a comment.
-    Showing,
+    /// SHOW CREATE TABLE, within a comment; what stands around names.
+    Showing(char),
 }
 
 impl Partitioned {
@@ -21,10 +21,11 @@ impl Partitioned {
         self.text(For::Keeping)
     }
 
-    /// The text within the comment of SHOW CREATE TABLE, and the version of MySQL that the comment is for.
-    pub fn shown(&self) -> (&'static str, String) {
+    /// The text within the comment of SHOW CREATE TABLE, with `quote` around names that need it, and the version of MySQL that the comment
+    /// is for.
+    pub fn shown(&self, quote: char) -> (&'static str, String) {
         let columns = matches!(self.method, Method::RangeColumns(_) | Method::ListColumns(_));
-        (if columns { "50500" } else { "50100" }, self.text(For::Showing))
+        (if columns { "50500" } else { "50100" }, self.text(For::Showing(quote)))
     }
 
     fn text(&self, whom: For) -> String {
@@ -56,15 +57,16 @@ fn put(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("writing to a String does not fail");
 }
 
-fn name(name: &str) -> String {
-    match is_quoted_in_partitions(name.as_bytes()) {
-        true => quoted_name(name),
-        false => name.to_owned(),
+fn name(name: &str, whom: For) -> String {
+    match whom {
+        _ if !is_quoted_in_partitions(name.as_bytes()) => name.to_owned(),
+        For::Keeping => name_in('`', name),
+        For::Showing(quote) => name_in(quote, name),
     }
 }
 
 fn method(of: &Method, whom: For, out: &mut String) {
-    let list = |columns: &[String]| columns.iter().map(|c| name(c)).collect::<Vec<_>>().join(",");
+    let list = |columns: &[String]| columns.iter().map(|c| name(c, whom)).collect::<Vec<_>>().join(",");
     let linear = |linear: bool| if linear { "LINEAR " } else { "" };
     match of {
         Method::Range(expr) => put(out, format_args!("RANGE ({expr})")),
@@ -77,8 +79,8 @@ fn method(of: &Method, whom: For, out: &mut String) {
                 (For::Keeping, true) => "/*!50611 ALGORITHM = 1 */ ",
                 (For::Keeping, false) => "/*!50611 ALGORITHM = 2 */ ",
                 // The comment around it ends, and begins again.
-                (For::Showing, true) => "*/ /*!50611 ALGORITHM = 1 */ /*!50100 ",
-                (For::Showing, false) => "",
+                (For::Showing(_), true) => "*/ /*!50611 ALGORITHM = 1 */ /*!50100 ",
+                (For::Showing(_), false) => "",
             };
             put(out, format_args!("{}KEY {algorithm}({})", linear(*is), list(columns)));
         }
@@ -86,7 +88,7 @@ fn method(of: &Method, whom: For, out: &mut String) {
 }
 
 fn partition(p: &Partition, of: &Method, with_subs: bool, whom: For, out: &mut String) {
-    put(out, format_args!("PARTITION {}", name(&p.name)));
+    put(out, format_args!("PARTITION {}", name(&p.name, whom)));
     match (&p.values, of) {
         (Values::LessThan(bounds), Method::Range(_)) if bounds[..] == [Bound::Max] => {
             out.push_str(" VALUES LESS THAN MAXVALUE");
@@ -96,12 +98,12 @@ fn partition(p: &Partition, of: &Method, with_subs: bool, whom: For, out: &mut S
         (Values::None, _) => {}
     }
     if !with_subs {
-        return options(p, out);
+        return options(p, whom, out);
     }
     for (at, sub) in p.subpartitions.iter().enumerate() {
         out.push_str(if at == 0 { "\n (" } else { ",\n  " });
-        put(out, format_args!("SUBPARTITION {}", name(&sub.name)));
-        options(sub, out);
+        put(out, format_args!("SUBPARTITION {}", name(&sub.name, whom)));
+        options(sub, whom, out);
     }
     out.push(')');
 }
@@ -126,7 +128,7 @@ fn bound_text(bound: &Bound, whom: For) -> String {
         Bound::Text { collation, bytes } => {
             let charset = Charset::of_any_collation(*collation);
             match (whom, charset) {
-                (For::Showing, Some(charset)) => literal(&charset.decode(bytes).unwrap_or_default(), "''"),
+                (For::Showing(_), Some(charset)) => literal(&charset.decode(bytes).unwrap_or_default(), "''"),
                 (_, charset) => {
                     let hex: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
                     match hex.is_empty() {
@@ -146,9 +148,9 @@ fn literal(text: &str, quote: &str) -> String {
     out
 }
 
-fn options(p: &Partition, out: &mut String) {
+fn options(p: &Partition, whom: For, out: &mut String) {
     if let Some(tablespace) = &p.tablespace {
-        put(out, format_args!(" TABLESPACE = {}", name(tablespace)));
+        put(out, format_args!(" TABLESPACE = {}", name(tablespace, whom)));
     }
     if p.max_rows != 0 {
         put(out, format_args!(" MAX_ROWS = {}", p.max_rows));
@@ -170,8 +172,8 @@ impl Values {
     pub fn described(&self) -> Option<String> {
         match self {
             Values::None => None,
-            Values::LessThan(bounds) => Some(row(bounds, For::Showing)),
-            Values::In(rows) => Some(rows_text(rows, For::Showing)),
+            Values::LessThan(bounds) => Some(row(bounds, For::Showing('`'))),
+            Values::In(rows) => Some(rows_text(rows, For::Showing('`'))),
         }
     }
 }
