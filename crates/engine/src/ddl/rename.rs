@@ -222,6 +222,9 @@ impl<'n> Renaming<'n> {
 
     /// Opens the table's file, if it has one; whether it is where its name says. One whose file is missing can be renamed
     /// too.
+    ///
+    /// # Errors
+    /// A file that cannot be opened.
     fn has_file(&self, change: &Change<'_>) -> Result<bool> {
         let (storage, row) = (change.storage(), &self.row);
         if row.space == SpaceId::SYSTEM {
@@ -233,6 +236,7 @@ impl<'n> Renaming<'n> {
             return Err(missing(&row.name, &path));
         }
         if !storage.spaces().contains(row.space) && storage.fs().exists(&path) {
+            row.check_pages()?;
             storage.open_table_space(row.space, &path)?;
         }
         Ok(storage.spaces().get(row.space).is_ok_and(|s| s.path() == path))

@@ -48,6 +48,7 @@ fn make_anew(change: &mut Change<'_>, row: &TableRow) -> Result<Emptied> {
     if parts.discarded {
         return Err(Error::Discarded(whole_name(&row.name).unwrap_or(&row.name).to_owned()));
     }
+    row.check_pages()?;
     parts.auto_inc_from = 0;
     parts.versions = None;
     let stopwords = kept_stopwords(change, &parts)?;

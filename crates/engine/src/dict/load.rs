@@ -75,6 +75,19 @@ impl TableRow {
         }
     }
 
+    /// Whether pages of its file can be read here.
+    ///
+    /// # Errors
+    /// They are compressed.
+    pub(crate) fn check_pages(&self) -> Result<()> {
+        if self.row_format() != RowFormat::Compressed {
+            return Ok(());
+        }
+        let detail = "compressed tables (ROW_FORMAT=COMPRESSED) cannot be used yet".into();
+        let table = whole_name(&self.name).unwrap_or(&self.name).to_owned();
+        Err(Error::TableUnusable { table, detail, damaged: false })
+    }
+
     /// What MIX_LEN says, which REDUNDANT tables do not have.
     fn is_marked_discarded(&self) -> bool {
         self.n_cols & layout::n_cols::COMPACT != 0 && self.mix_len & mix_len::DISCARDED != 0
@@ -107,15 +120,11 @@ impl Dictionary {
     /// Reads a table's definition and opens its trees. The caller holds the dictionary's latch.
     pub(crate) fn load(&self, storage: &Storage, name: &str) -> Result<Option<Table>> {
         let Some(row) = self.table_row(storage, name)? else { return self.load_whole(storage, name) };
-        let unusable =
-            |detail: String| Error::TableUnusable { table: name.to_owned(), detail, damaged: false };
         let parts = self.read_parts(storage, &row)?;
         if parts.discarded {
             return Err(Error::Discarded(name.to_owned()));
         }
-        if parts.page_size.is_compressed() {
-            return Err(unusable("compressed tables (ROW_FORMAT=COMPRESSED) cannot be used yet".into()));
-        }
+        row.check_pages()?;
         self.open_space(storage, &row)?;
         let foreign_keys = self.foreign_keys(storage, 1, name)?;
         let referenced_by = self.foreign_keys(storage, 2, name)?;
