@@ -123,6 +123,8 @@ fn long_statements_on_tables_look_who_ends_them() {
     let opened = support::open();
     let mut connection = support::root(&opened.db);
     with_rows(&mut connection);
+    let parted = "create table p (id int primary key, a int, s varchar(500), key (a)) partition by range (id) (partition p0 values less than (10000))";
+    assert_eq!(run(&mut connection, parted), "");
     let statements = [
         "check table t",
         "checksum table t",
@@ -132,6 +134,7 @@ fn long_statements_on_tables_look_who_ends_them() {
         "alter table t add key (s(20)), add unique key (a, id)",
         "alter table t add b int first, algorithm = inplace",
         "alter table t engine = innodb",
+        "alter table p exchange partition p0 with table t",
         "insert into t select id + 5000, a, s from t",
     ];
     for sql in statements {
@@ -157,6 +160,15 @@ fn long_statements_on_tables_look_who_ends_them() {
     }
     assert_eq!(run(&mut connection, "select count(*), count(distinct s) from t"), "2000|1");
     assert_eq!(run(&mut connection, "check table t"), "d.t|check|status|OK");
+    // Whoever was ended holds nothing, and what was not done can be done.
+    for (sql, answer) in [
+        ("select count(*) from p", "0"),
+        ("insert into p values (1, 1, 'x'); delete from p", ""),
+        ("alter table p exchange partition p0 with table t", ""),
+        ("select count(*) from p", "2000"),
+    ] {
+        assert_eq!(run(&mut connection, sql), answer, "{sql}");
+    }
 }
 
 /// Rows may be collected before any is written: who ends the statement later is heard, too.
