@@ -1,4 +1,4 @@
-//! Ground of Vaquita: ids, codecs, checksums, clock, random numbers, sharded counters, threads that
+//! Ground of Vaquita: ids, codecs, checksums, MD5, clock, random numbers, sharded counters, threads that
 //! help and serve.
 //!
 //! Nothing here knows InnoDB's structures; the names of ids are the only words borrowed from it. Every other
@@ -11,6 +11,7 @@ pub mod codec;
 pub mod counter;
 pub mod crew;
 pub mod ids;
+pub mod md5;
 pub mod rng;
 pub mod service;
 
@@ -20,5 +21,6 @@ pub use crew::Crew;
 pub use ids::{
     FIL_NULL, HeapNo, IndexId, Lsn, PageId, PageNo, PageOffset, RollPtr, SegmentId, SpaceId, TableId, TrxId,
 };
+pub use md5::md5;
 pub use rng::Rng;
 pub use service::{ServiceThreads, Stop};

@@ -26,6 +26,10 @@ const VERSION: u8 = 1;
 /// The property that has the text as it was sent, in hexadecimal digits, where it cannot be made of the UTF-8 that is kept.
 const SOURCE: &str = "source";
 
+/// The property that has the `.frm` file of a view, as text, and the one that has it in hexadecimal digits where it is none.
+const FILE: &str = "frm";
+const FILE_BYTES: &str = "frm bytes";
+
 /// With whose privileges an object runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Security {
@@ -121,6 +125,24 @@ impl ObjectBody {
         self.more.retain(|(name, _)| name != SOURCE);
         if *self.as_sent(&self.text) != *sent {
             self.set(SOURCE, sent.iter().map(|b| format!("{b:02X}")).collect::<String>());
+        }
+    }
+
+    /// The file that a MySQL server goes by, byte for byte, if the object and that are known to be the same.
+    pub fn server_file(&self) -> Option<Vec<u8>> {
+        match (self.get(FILE), self.get(FILE_BYTES)) {
+            ("", "") => None,
+            ("", digits) => unhex(digits),
+            (text, _) => Some(text.as_bytes().to_vec()),
+        }
+    }
+
+    /// Says what that file is.
+    pub fn set_server_file(&mut self, bytes: &[u8]) {
+        self.more.retain(|(name, _)| name != FILE && name != FILE_BYTES);
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.set(FILE, text),
+            Err(_) => self.set(FILE_BYTES, bytes.iter().map(|b| format!("{b:02X}")).collect::<String>()),
         }
     }
 
@@ -283,6 +305,17 @@ mod tests {
         }
         let body = ObjectBody { client_collation: latin1, ..body() };
         assert!(body.can_send("é") && !body.can_send("ж"));
+    }
+
+    #[test]
+    fn a_server_s_file_is_kept_byte_for_byte() {
+        let mut body = body();
+        assert_eq!(body.server_file(), None);
+        for file in [&b"TYPE=VIEW\nquery=select 'M-\n"[..], b"TYPE=VIEW\nquery=select '\xE9'\n", b"\xFF"] {
+            body.set_server_file(file);
+            let body = ObjectBody::decode(&body.encode()).expect("it was just written");
+            assert_eq!(body.server_file().as_deref(), Some(file));
+        }
     }
 
     /// Cut anywhere it is refused; changed anywhere it is refused or something else.

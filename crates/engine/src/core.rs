@@ -226,20 +226,12 @@ impl Core {
         self.dict.described(&self.storage, name, Told::ByWhoWroteLast)
     }
 
-    /// Views that the MySQL server left which made the folder, unless [`Core::note_server_views`] has said that they were read.
+    /// Files of views, if a MySQL server made the folder.
     ///
     /// # Errors
     /// Errors of reading files.
     pub fn server_views(&self) -> Result<Vec<crate::dict::server_files::ServerView>> {
         crate::dict::server_files::views(&self.storage)
-    }
-
-    /// Notes that the views of the server have been read.
-    ///
-    /// # Errors
-    /// Errors of writing.
-    pub fn note_server_views(&self) -> Result<()> {
-        crate::dict::server_files::note_views_read(&self.storage)
     }
 
     /// A new DB_ROW_ID: [`Dictionary::next_row_id`].

@@ -91,16 +91,20 @@ impl Engine {
         Session::new(self.core.clone())
     }
 
-    /// Keeps up what a MySQL server keeps of tables, if one made the folder, and puts right what a crash has left.
+    /// Keeps up what a MySQL server keeps of tables, if one made the folder, and puts right what a crash has left; `false`: the folder is
+    /// not changed.
     ///
     /// # Errors
     /// Errors of files and of the dictionary: it is tried again at the next opening.
-    pub fn keep_server_files(&self, maker: Arc<dyn ServerFileMaker>) -> Result<()> {
+    pub fn keep_server_files(&self, maker: Arc<dyn ServerFileMaker>) -> Result<bool> {
         let core = self.core();
         let _ = core.dict.server_files.set(maker);
         let only_read = core.storage.options().read_only;
         let only_read = only_read || core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO;
-        if only_read { Ok(()) } else { ddl::put_server_files_right(core) }
+        if only_read {
+            return Ok(false);
+        }
+        ddl::put_server_files_right(core).map(|()| true)
     }
 
     /// What sessions and services share.

@@ -4,22 +4,28 @@
 //! |---|---|
 //! | `TYPE=VIEW` | the first one |
 //! | `query=` | the query with complete names, escaped |
+//! | `md5=` | MD5 of the query |
+//! | `updatable=` | 1 if rows may be changed through it |
 //! | `algorithm=` | 0 UNDEFINED, 1 TEMPTABLE, 2 MERGE |
 //! | `definer_user=`, `definer_host=` | the definer |
-//! | `suid=` | 0 SQL SECURITY INVOKER; 1, 2 DEFINER |
+//! | `suid=` | 0 SQL SECURITY INVOKER; 1 DEFINER; 2 DEFINER, of which the statement said nothing |
 //! | `with_check_option=` | 0 none, 1 LOCAL, 2 CASCADED |
 //! | `timestamp=` | when it was made, `2014-05-06 07:08:09` |
+//! | `create-version=` | 1 |
+//! | `source=` | the query as it was written, escaped |
 //! | `client_cs_name=`, `connection_cl_name=` | names of a character set and of a collation |
 //! | `view_body_utf8=` | the query as information_schema shows it: in UTF-8, without what says of which character set a string is |
 //!
-//! Names of the query are in UTF-8; strings are in the client's character set, or already in that of the column they are compared with.
-//! Which of them cannot be told, so that a query with other characters than ASCII is taken from `view_body_utf8`, unless the client's is
-//! UTF-8.
+//! Names and strings of the query are in the client's character set; but a string may already be in that of the column it is compared with,
+//! which the server then takes for something else when it reads the file. Which of them cannot be told, so that a query with other
+//! characters than ASCII is taken from `view_body_utf8`, unless the client's is UTF-8. Files that are written here have all of the query in
+//! the client's character set.
 //!
-//! Other lines (the statement as it was written, a checksum of the query) are not looked at. In escaped text a backslash stands before
-//! a backslash and a quote, `\n` is the end of a line, `\0` a zero byte, `\z` byte 26.
+//! Other lines are not looked at. In escaped text a backslash stands before a backslash and a quote, `\n` is the end of a line, `\0` a
+//! zero byte, `\z` byte 26; the definer is not escaped.
 
 use crate::error::{Corruption, Result};
+use vaquita_base::md5;
 
 /// What the `.frm` of a view says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,6 +46,62 @@ pub struct FrmView {
     pub client_charset: String,
     /// Name of `collation_connection`.
     pub connection_collation: String,
+}
+
+/// What is written of a view, as bytes where it is in the client's character set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViewFile<'a> {
+    /// The query, with complete names.
+    pub query: &'a [u8],
+    /// Rows may be changed through it.
+    pub updatable: bool,
+    /// 0 UNDEFINED, 1 TEMPTABLE, 2 MERGE.
+    pub algorithm: u8,
+    /// User and host of the definer.
+    pub definer: (&'a str, &'a str),
+    /// SQL SECURITY, as the table of the module has it.
+    pub suid: u8,
+    /// 0 no CHECK OPTION, 1 LOCAL, 2 CASCADED.
+    pub check: u8,
+    /// When it was made, as text.
+    pub timestamp: &'a str,
+    /// The query as it was written.
+    pub source: &'a [u8],
+    /// Name of `character_set_client`.
+    pub client_charset: &'a str,
+    /// Name of `collation_connection`.
+    pub connection_collation: &'a str,
+    /// The query as information_schema shows it, in `utf8`.
+    pub body: &'a str,
+}
+
+impl ViewFile<'_> {
+    /// The file.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        let mut line = |name: &str, value: &[u8]| {
+            out.extend_from_slice(name.as_bytes());
+            out.push(b'=');
+            out.extend_from_slice(value);
+            out.push(b'\n');
+        };
+        let digits = md5(self.query).map(|b| format!("{b:02x}")).concat();
+        line("query", &escaped(self.query));
+        line("md5", digits.as_bytes());
+        line("updatable", if self.updatable { b"1" } else { b"0" });
+        line("algorithm", self.algorithm.to_string().as_bytes());
+        line("definer_user", self.definer.0.as_bytes());
+        line("definer_host", self.definer.1.as_bytes());
+        line("suid", self.suid.to_string().as_bytes());
+        line("with_check_option", self.check.to_string().as_bytes());
+        line("timestamp", self.timestamp.as_bytes());
+        line("create-version", b"1");
+        line("source", &escaped(self.source));
+        line("client_cs_name", self.client_charset.as_bytes());
+        line("connection_cl_name", self.connection_collation.as_bytes());
+        line("view_body_utf8", &escaped(self.body.as_bytes()));
+        out
+    }
 }
 
 /// What the file of a view begins with.
@@ -104,6 +166,20 @@ fn number(bytes: &[u8], max: u8) -> Result<u8> {
     }
 }
 
+fn escaped(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        match byte {
+            b'\\' | b'\'' => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0 => out.extend_from_slice(b"\\0"),
+            26 => out.extend_from_slice(b"\\z"),
+            byte => out.push(byte),
+        }
+    }
+    out
+}
+
 fn unescaped(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes.iter();
@@ -159,6 +235,33 @@ mod tests {
         let view = FrmView::parse(&[&head[..], in_utf8.as_bytes()].concat()).expect("a view");
         assert_eq!(view.query, body);
         assert!(FrmView::parse(head).is_err(), "the strings mean nothing without it");
+    }
+
+    /// As 5.6.24 wrote it for `create view dk as select '^Z\\0\\n' x`, with byte 26 for `^Z`.
+    #[test]
+    fn writes_what_a_server_writes() {
+        let query = b"select '\\Z\\0\\n' AS `x`";
+        let file = ViewFile {
+            query,
+            updatable: false,
+            algorithm: 0,
+            definer: ("root", "localhost"),
+            suid: 2,
+            check: 0,
+            timestamp: "2026-11-28 11:57:00",
+            source: b"select '\x1a\\0\\n' x",
+            client_charset: "utf8",
+            connection_collation: "utf8_general_ci",
+            body: "select '\\Z\\0\\n' AS `x`",
+        };
+        let wanted = "TYPE=VIEW\nquery=select \\'\\\\Z\\\\0\\\\n\\' AS `x`\nmd5=544167661be1f38a4dc43e32699394cb\nupdatable=0\nalgorithm=0\n\
+            definer_user=root\ndefiner_host=localhost\nsuid=2\nwith_check_option=0\ntimestamp=2026-11-28 11:57:00\ncreate-version=1\n\
+            source=select \\'\\z\\\\0\\\\n\\' x\nclient_cs_name=utf8\nconnection_cl_name=utf8_general_ci\n\
+            view_body_utf8=select \\'\\\\Z\\\\0\\\\n\\' AS `x`\n";
+        let bytes = file.encode();
+        assert_eq!(String::from_utf8_lossy(&bytes), wanted);
+        let read = FrmView::parse(&bytes).expect("a view");
+        assert_eq!((read.query.as_bytes(), read.definer.0.as_str()), (&query[..], "root"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::definition::{
     ColumnDefinition, Definition, KeyDefinition, KeyKind, KeyPart, TableOption, width_of,
 };
+use crate::object::ObjectBody;
 use crate::partitioning::Partitioned;
 use vaquita_engine::lower::column::{ColumnDef, LATIN1_SWEDISH_CI, MType, mysql_type};
 use vaquita_engine::lower::frm::{
@@ -14,14 +15,14 @@ use vaquita_engine::lower::frm::{
 };
 use vaquita_engine::lower::{RowFormat, collation, par};
 use vaquita_engine::table::DefaultValue;
-use vaquita_engine::{KEPT_VERSION, ServerFile, ServerFileMaker, Table};
+use vaquita_engine::{KEPT_VERSION, Object, ServerFile, ServerFileMaker, Table};
 use vaquita_types::sql_type::NOT_FIXED;
 use vaquita_types::{Kind, SqlType};
 
 /// The version that files are written of.
 const MYSQL_VERSION: u32 = 50_624;
 /// Collations from here on came after MySQL 5.6.
-const LATER_COLLATIONS: u16 = 248;
+pub const LATER_COLLATIONS: u16 = 248;
 /// Length of a BLOB's column: that of its pointer.
 const BLOB_LENGTH: u32 = 8;
 
@@ -69,6 +70,10 @@ impl ServerFileMaker for ServerFiles {
             file_of(&frm)
         };
         frm_of(table).and_then(of_folder).map_err(|what| what.to_string())
+    }
+
+    fn make_of_view(&self, view: &Object) -> Option<Vec<u8>> {
+        ObjectBody::decode(&view.body).ok()?.server_file()
     }
 }
 

@@ -36,7 +36,7 @@ fn remove(change: &mut Change<'_>, object: &Arc<Object>) -> Result<()> {
     delete_all(change, &table, &[&id])?;
     change.changes_object(ObjectChange::Gone(object.clone()));
     if object.kind == ObjectKind::View {
-        // A server may have a file of it.
+        // A server goes by a file of it.
         change.describes(&object.lock_name());
     }
     // What is known of a table names its triggers.
@@ -49,6 +49,9 @@ fn add(change: &mut Change<'_>, object: Object) -> Result<()> {
     let object = Arc::new(Object { id: change.core.dict.objects.next_id(), ..object });
     rows_of(&object).iter().try_for_each(|row| change.insert(&table, row))?;
     object.table_name().iter().for_each(|table| change.changes(table));
+    if object.kind == ObjectKind::View {
+        change.describes(&object.lock_name());
+    }
     change.changes_object(ObjectChange::Made(object));
     Ok(())
 }

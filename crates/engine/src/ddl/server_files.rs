@@ -3,7 +3,8 @@
 //!
 //! What they say is what the dictionary says. So whoever changes a definition leaves a note in the DDL [log](super::log) that the files of a
 //! name are to be put right ([`put_right`]), which is done when the change is committed: they are written by what the dictionary has
-//! then, or go. A file that does not differ is not touched, nor is one of another engine's table. That of a view goes with the view.
+//! then, or go. A file that does not differ is not touched, nor is one of another engine's table. That of a view is kept
+//! with the view, byte for byte, and comes and goes with it.
 //!
 //! In its turn the server changes definitions, too, and writes the file anew: who reads a definition sees by [`KEPT_VERSION`] who wrote last.
 //! What a table is in SQL this layer does not know: who opens a folder for SQL gives it who does ([`ServerFileMaker`]). Until then notes
@@ -42,9 +43,15 @@ pub(super) fn put_right(core: &Core, maker: &dyn ServerFileMaker, name: &str) ->
 
 fn put_right_of(core: &Core, maker: &dyn ServerFileMaker, name: &str, table: Option<Table>) -> Result<()> {
     let storage = &core.storage;
+    let objects = core.dict.objects.now();
     match (table, standing(storage, name)?) {
-        (None, Standing::View) if core.dict.objects.now().view(name).is_some() => Ok(()),
         (None, Standing::Other) => Ok(()),
+        (None, there) if let Some(view) = objects.view(name) => match maker.make_of_view(view) {
+            Some(frm) => replace(storage, name, &ServerFile { frm, par: None }),
+            // Made where no server was to be told of it.
+            None if there == Standing::View => Ok(()),
+            None => remove_all(storage, name),
+        },
         // The list of partitions may be left of one that went before.
         (None, _) => remove_all(storage, name),
         // The server's accounts are not ours.

@@ -4,6 +4,7 @@
 
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
+use crate::dict::objects::Object;
 use crate::error::Result as EngineResult;
 use crate::kept::{Extra, index_option, option};
 use crate::partition::whole_name;
@@ -16,7 +17,7 @@ use vaquita_format::filename::is_intermediate;
 use vaquita_format::frm::{
     ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
 };
-use vaquita_format::frm_view::{self, FrmView};
+use vaquita_format::frm_view;
 use vaquita_format::index_def::RowFormat;
 use vaquita_io::{OpenMode, OpenOptions};
 use vaquita_storage::Storage;
@@ -45,6 +46,9 @@ pub trait ServerFileMaker: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// What the server cannot be told of the table, by name.
     fn make(&self, table: &Table) -> Result<ServerFile, String>;
+
+    /// The `.frm` of a view; `None` if there is none to be written.
+    fn make_of_view(&self, view: &Object) -> Option<Vec<u8>>;
 }
 
 /// What stands under the name of a table's `.frm`.
@@ -122,17 +126,14 @@ pub(crate) fn read_frm(storage: &Storage, table: &str) -> EngineResult<Option<Fr
     Ok(Frm::parse(&bytes).ok())
 }
 
-/// A view that the server left: in file name encoding its database and name, and its file.
-pub type ServerView = (String, String, Result<FrmView, Corruption>);
+/// A view that has a file: in file name encoding its database and name, and the file.
+pub type ServerView = (String, String, Vec<u8>);
 
-/// There when the views of the server have been read: from then on they are what the dictionary says.
-const VIEWS_READ: &str = "vaquita.views";
-
-/// The views that the server left, unless they have been read once.
+/// The files of views in a folder of a server.
 pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
     let (fs, dir) = (storage.fs(), &storage.options().dir);
     let mut found = Vec::new();
-    if !is_of_a_server(storage) || fs.exists(&dir.join(VIEWS_READ)) {
+    if !is_of_a_server(storage) {
         return Ok(found);
     }
     let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
@@ -149,22 +150,11 @@ pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
             let is_view = read(storage, &path, VIEW_HEAD)?.is_some_and(|head| frm_view::is_view(&head));
             if is_view && let Some(bytes) = read(storage, &path, FRM_MAX)? {
                 let names = (database.to_string_lossy().into_owned(), name.to_string_lossy().into_owned());
-                found.push((names.0, names.1, FrmView::parse(&bytes)));
+                found.push((names.0, names.1, bytes));
             }
         }
     }
     Ok(found)
-}
-
-/// Notes that they have been read.
-pub(crate) fn note_views_read(storage: &Storage) -> EngineResult<()> {
-    let (fs, dir) = (storage.fs(), &storage.options().dir);
-    let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
-    if is_of_a_server(storage) && !fs.exists(&dir.join(VIEWS_READ)) {
-        fs.open(&dir.join(VIEWS_READ), OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
-        fs.sync_dir(dir).map_err(io)?;
-    }
-    Ok(())
 }
 
 fn extra_of(frm: &Frm, table: &TableParts) -> TableExtra {

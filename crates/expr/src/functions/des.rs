@@ -3,13 +3,13 @@
 //!
 //! The first byte of what is encrypted says so (128) and which key it was: its number, or 127 for a text.
 
-use super::digest::md5;
 use super::encode::binary;
 use super::{Function, arg, evals, f};
 use crate::node::Expr;
 use crate::{EvalCx, Row};
 use des::TdesEde3;
 use des::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use vaquita_base::md5;
 use vaquita_types::{SqlResult, Value, memory};
 
 pub(super) const FUNCTIONS: &[Function] = &[

@@ -37,8 +37,8 @@ pub struct CreateView<'a> {
     pub algorithm: ViewAlgorithm,
     /// `DEFINER=`; the current user when `None`.
     pub definer: Option<UserName<'a>>,
-    /// `SQL SECURITY INVOKER`.
-    pub invoker: bool,
+    /// `SQL SECURITY INVOKER`, or `DEFINER`.
+    pub invoker: Option<bool>,
     /// Name.
     pub name: ObjectName<'a>,
     /// Column names; those of the query when empty.

@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
             or_replace: head.or_replace,
             algorithm: head.algorithm.unwrap_or_default(),
             definer: head.definer,
-            invoker: head.security == Some(true),
+            invoker: head.security,
             name,
             columns,
             query,

@@ -271,8 +271,7 @@ impl Connection {
         }
     }
 
-    /// A MySQL server goes by its files: what is not InnoDB's is not changed, nor are tables whose triggers it keeps. Views have been read
-    /// once and for all; what changes nothing but the tablespace is none of it.
+    /// A MySQL server goes by its files: what is not InnoDB's is not changed, nor are tables whose triggers it keeps. What changes nothing but the tablespace is none of it.
     ///
     /// # Errors
     /// 1235 names the table.
@@ -287,7 +286,7 @@ impl Connection {
             return Ok(());
         }
         let kept_up = core.is_folder_of_a_server();
-        let changes = Priv::CREATE | Priv::ALTER | Priv::DROP | Priv::INDEX;
+        let changes = Priv::CREATE | Priv::CREATE_VIEW | Priv::ALTER | Priv::DROP | Priv::INDEX;
         for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
             let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
             let whole = name.split("#P#").next().and_then(|n| n.split("#p#").next()).unwrap_or(&name);
@@ -299,7 +298,7 @@ impl Connection {
             };
             let there = vaquita_catalog::error::of_engine(core.has_table(whole))?;
             // What makes a table that is there already says so.
-            let makes = there && matches!(stmt, Stmt::CreateTable(_));
+            let makes = there && matches!(stmt, Stmt::CreateTable(_) | Stmt::CreateView(_));
             let standing = vaquita_catalog::error::of_engine(core.server_file_of(whole))?;
             let is_foreign = match standing {
                 Standing::Nothing | Standing::View => false,

@@ -13,7 +13,7 @@ pub(super) fn are_kept(cx: &StmtCx<'_>) -> bool {
     cx.db.engine().core().is_folder_of_a_server()
 }
 
-fn refused(what: &Unwritable) -> SqlError {
+pub(super) fn refused(what: &Unwritable) -> SqlError {
     SqlError::unsupported(&format!("{what} in a folder of a MySQL server, whose .frm files do not have it"))
 }
 

@@ -18,8 +18,8 @@ use vaquita_session::vars;
 use vaquita_types::{Level, SqlError, SqlResult};
 
 /// Names of what is kept of a view besides its query.
-const ALGORITHM: &str = "algorithm";
-const CHECK: &str = "check";
+pub(super) const ALGORITHM: &str = "algorithm";
+pub(super) const CHECK: &str = "check";
 
 /// Most characters of a column's name.
 const NAME_MAX: usize = 64;
@@ -75,11 +75,18 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
     if written.check != ViewCheck::None && no_check {
         return Err(SqlError::new(1368, format!("CHECK OPTION on non-updatable view '{database}.{name}'")));
     }
+    let before = there.as_ref().and_then(|object| ObjectBody::of(object).ok());
+    let security = match (written.invoker, &before) {
+        (Some(true), _) => Security::Invoker,
+        // One that is altered stays what it is.
+        (None, Some(before)) if written.alter => before.security,
+        _ => Security::Definer,
+    };
     let now = u64::try_from(crate::accounts::seconds_now()).unwrap_or(0);
-    let created = there.as_ref().and_then(|object| ObjectBody::of(object).ok()).map_or(now, |b| b.created);
+    let created = before.map_or(now, |b| b.created);
     let mut body = ObjectBody {
         definer,
-        security: if written.invoker { Security::Invoker } else { Security::Definer },
+        security,
         sql_mode: cx.state.vars.sql_mode.0,
         client_collation: cx.state.vars.character_set_client,
         connection_collation: cx.state.vars.collation_connection,
@@ -95,6 +102,7 @@ pub(super) fn create(cx: &mut StmtCx<'_>, written: &ast::CreateView<'_>, sql: &[
         body.client_collation = Charset::UTF8MB4.default_collation();
     }
     set_options(&mut body, algorithm, written.check);
+    super::view_files::put(cx, &mut body, written, sql, &database)?;
     let object = Object::new(ObjectKind::View, file_name(&database)?, file_name(&name)?, body.encode());
     let put = match (written.alter, written.or_replace) {
         (true, _) => Put::Existing,

@@ -101,12 +101,13 @@ impl Database {
 }
 
 fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Database>> {
-    if let Err(e) = engine.keep_server_files(Arc::new(ServerFiles)) {
+    let files_are_right = engine.keep_server_files(Arc::new(ServerFiles)).unwrap_or_else(|e| {
         engine
             .core()
             .notes
             .say(format!("files of tables that a MySQL server goes by are not as they should be: {e}"));
-    }
+        false
+    });
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     globals.put(id::DATADIR, VarValue::Text(format!("{}/", dir.display()).into()));
     if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
@@ -121,7 +122,10 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     let functions: AnyPrograms = Box::new(FunctionsOfFolder(Arc::downgrade(&db)));
     let _ = db.programs.set(Box::new(functions));
     crate::dcl::open(&db)?;
-    server_views::take_over(&db);
+    // What differs then is what the server has done.
+    if files_are_right {
+        server_views::take_over(&db);
+    }
     // Not before: the accounts may have to be made first.
     db.apply_at_start();
     db.start_logs()?;

@@ -1,19 +1,27 @@
-//! Views of a folder that a MySQL server made: their `.frm` files are read once, when the folder is taken over; then they are objects
-//! of the dictionary as any other.
+//! Views of a folder that a MySQL server made: their `.frm` files are objects of the dictionary, each kept with its file, byte for byte.
 //!
-//! | a crash | leaves |
+//! | when the folder is opened | |
 //! |---|---|
-//! | before all are there | those that are there; the others come when the folder is opened again |
-//! | after | all of them, and a file that says so: what is dropped later does not come back |
+//! | there is a file and no view | the server has made it: it becomes a view |
+//! | the file is not that which is kept with the view | the server has made the view anew: it is what the file says |
+//! | no file of a view that had one | the server has dropped the view: it goes |
+//! | the file cannot be read | the log says so; a view that was there before stays as it was |
+//!
+//! Before that the files were put right which a crash had left as they should not be (`vaquita_engine::ddl`), so what differs is the
+//! server's doing. A view that is kept without a file was made where no server was to be told of it, and is what the dictionary says.
+//!
+//! # Crash
+//! Each view is taken over, or goes, by a change of its own: what was not done is done when the folder is opened again.
 
 use crate::database::Database;
 use crate::ddl::views::set_options;
 use bumpalo::Bump;
-use vaquita_catalog::{ObjectBody, Security, error};
+use std::collections::HashSet;
+use vaquita_catalog::{ObjectBody, Security, error, quoted_name};
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::collation;
 use vaquita_engine::lower::frm_view::FrmView;
-use vaquita_engine::{Object, ObjectKind, Put};
+use vaquita_engine::{Object, ObjectKind, Put, Standing};
 use vaquita_parser::ast::{ViewAlgorithm, ViewCheck};
 use vaquita_types::sql_mode::SqlMode;
 use vaquita_types::temporal::calendar::to_unix;
@@ -21,37 +29,65 @@ use vaquita_types::temporal::parse::parse_datetime;
 use vaquita_types::temporal::{Date, DateContext};
 use vaquita_types::{SqlError, SqlResult};
 
-/// Takes over what the server has left. What cannot be is said in the log, and is no reason not to open the folder.
+/// Takes over what the server has done to views. What cannot be is said in the log, and is no reason not to open the folder.
 pub(super) fn take_over(db: &Database) {
-    let report = db.engine().report();
-    if report.foreign || db.engine().core().storage.options().read_only {
+    let core = db.engine().core();
+    if db.engine().report().foreign || core.storage.options().read_only || !core.is_folder_of_a_server() {
         return;
     }
-    let views = match db.engine().core().server_views() {
-        Ok(views) => views,
+    let files = match core.server_views() {
+        Ok(files) => files,
         Err(e) => return db.say_at_start(format!("the views of the server cannot be read: {e}")),
     };
-    let mut complete = true;
-    for (database, name, file) in views {
-        let view = format!("`{database}`.`{name}`");
-        let made = file.map_err(|e| SqlError::new(1105, e.to_string())).and_then(|file| {
-            let object = Object::new(ObjectKind::View, database, name, body_of(&file)?.encode());
-            match db.engine().session().put_object(&object, Put::New) {
-                // It was here before, or has been made anew.
-                Err(vaquita_engine::Error::ObjectExists(_)) => Ok(()),
-                put => put.map_err(|e| {
-                    complete = false;
-                    error::engine(&e)
-                }),
-            }
-        });
-        if let Err(e) = made {
+    let mut there = HashSet::new();
+    for (database, name, file) in files {
+        there.insert((database.clone(), name.clone()));
+        if let Err(e) = take_file(db, &database, &name, &file) {
+            let view = shown(&format!("{database}/{name}"));
             db.say_at_start(format!("view {view} is not taken over: {}", e.message));
         }
     }
-    if complete && let Err(e) = db.engine().core().note_server_views() {
-        db.say_at_start(format!("the views of the server will be read again: {e}"));
+    let views: Vec<_> = db.engine().session().objects().all(ObjectKind::View).cloned().collect();
+    for view in views {
+        let had_file = ObjectBody::of(&view).is_ok_and(|body| body.server_file().is_some());
+        if !had_file || there.contains(&(view.database.clone(), view.name.clone())) {
+            continue;
+        }
+        let name = shown(&view.lock_name());
+        // What stands there now is not the view's: it is of a table, or nothing.
+        let gone =
+            error::of_engine(core.server_file_of(&view.lock_name())).and_then(|standing| match standing {
+                Standing::View => Ok(false),
+                _ => error::of_engine(db.engine().session().drop_this_object(&view)),
+            });
+        match gone {
+            Ok(true) => db.say_at_start(format!("view {name} is gone: the server has dropped it")),
+            Ok(false) => {}
+            Err(e) => db.say_at_start(format!("view {name} stays: {}", e.message)),
+        }
     }
+}
+
+/// The name of a view for people.
+fn shown(name: &str) -> String {
+    let (database, name) = vaquita_catalog::sql_name(name);
+    format!("{}.{}", quoted_name(&database), quoted_name(&name))
+}
+
+/// Makes a view what its file says, unless it is.
+fn take_file(db: &Database, database: &str, name: &str, file: &[u8]) -> SqlResult<()> {
+    let mut session = db.engine().session();
+    let there = session.objects().view(&format!("{database}/{name}")).cloned();
+    if let Some(view) = there
+        && ObjectBody::of(&view)?.server_file().is_none_or(|kept| kept == file)
+    {
+        return Ok(());
+    }
+    let view = FrmView::parse(file).map_err(|e| SqlError::new(1105, e.to_string()))?;
+    let mut body = body_of(&view)?;
+    body.set_server_file(file);
+    let object = Object::new(ObjectKind::View, database, name, body.encode());
+    error::of_engine(session.put_object(&object, Put::Any))
 }
 
 /// A view as it is kept.

@@ -15,8 +15,8 @@ pub(super) fn announce_take_over(dir: &Path, log: &ErrorLog) {
          account"
     ));
     log.warning(&format!(
-        "{dir}: tables with triggers of that server can only be read; .frm files of tables are kept up, and those of views are not: when \
-         it opens the folder again it does not know the views and programs that were made here"
+        "{dir}: tables with triggers of that server can only be read; .frm files of tables and views are kept up: when it opens the folder \
+         again it knows all but the programs that were made here"
     ));
 }
 
