@@ -157,6 +157,10 @@ pub enum ValueType {
     String(u32),
 }
 
+/// The collations of UTF-16LE.
+const UTF16LE_GENERAL_CI: u16 = 56;
+const UTF16LE_BIN: u16 = 62;
+
 /// Padding of CHAR and BINARY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pad {
@@ -164,6 +168,8 @@ pub enum Pad {
     Zero,
     /// Spaces of so many bytes: 1, 2 (UCS-2) or 4 (UTF-32).
     Space(u8),
+    /// Spaces of two bytes, the lower one first (UTF-16LE).
+    SpaceLe,
 }
 
 /// A value that its column cannot hold.
@@ -232,8 +238,14 @@ impl ValueType {
             },
             MType::Char | MType::MySql => {
                 let width = u32::from(c.mbmaxlen.max(1));
-                let min = if c.fixed_len(format) != 0 { c.len } else { c.len / width };
-                ValueType::Padded { min, max: c.len, pad: Pad::Space(c.mbminlen.max(1)) }
+                // Spaces of several bytes are all kept.
+                let is_whole = c.fixed_len(format) != 0 || c.mbminlen > 1;
+                let min = if is_whole { c.len } else { c.len / width };
+                let pad = match c.collation_id() {
+                    UTF16LE_GENERAL_CI | UTF16LE_BIN => Pad::SpaceLe,
+                    _ => Pad::Space(c.mbminlen.max(1)),
+                };
+                ValueType::Padded { min, max: c.len, pad }
             }
             MType::Blob => ValueType::String(match c.len {
                 9 => 0xFF,
@@ -552,6 +564,7 @@ impl Pad {
         match self {
             Pad::Zero => &[0],
             Pad::Space(2) => &[0, b' '],
+            Pad::SpaceLe => &[b' ', 0],
             Pad::Space(4) => &[0, 0, 0, b' '],
             Pad::Space(_) => b" ",
         }

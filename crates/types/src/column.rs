@@ -300,15 +300,17 @@ fn strip(pad: Pad, raw: &[u8]) -> &[u8] {
             let len = raw.iter().rposition(|&b| b != b' ').map_or(0, |i| i + 1);
             &raw[..len]
         }
-        Pad::Space(width) => {
-            let width = usize::from(width);
-            let mut len = raw.len();
-            while len >= width && is_wide_space(&raw[len - width..len]) {
-                len -= width;
-            }
-            &raw[..len]
-        }
+        Pad::Space(width) => strip_units(raw, usize::from(width), is_wide_space),
+        Pad::SpaceLe => strip_units(raw, 2, |unit| unit == [b' ', 0]),
     }
+}
+
+fn strip_units(raw: &[u8], width: usize, is_space: impl Fn(&[u8]) -> bool) -> &[u8] {
+    let mut len = raw.len();
+    while len >= width && is_space(&raw[len - width..len]) {
+        len -= width;
+    }
+    &raw[..len]
 }
 
 fn is_wide_space(unit: &[u8]) -> bool {

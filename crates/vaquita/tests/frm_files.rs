@@ -41,10 +41,12 @@ const EVERY_SELECT: &str = "select id, t, s, m, b, f, f2, d, d2, n, n2, bi+0, bo
   hex(tb), hex(bl), hex(mb), md5(lb), tt, tx, mt, lt, e, e2, st, hex(g), hex(p), hex(pg), `naïve 漢` from every order by id";
 
 /// Other shapes of tables.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
     ("texts", "create table texts (id int not null primary key, a text, b varchar(300), c tinytext,
       fulltext key words (a, b) comment 'w', fulltext key w2 (c)) engine=innodb default charset=utf8 row_format=compact"),
     ("old_form", "create table old_form (a char(20) not null, b char(5), c int) engine=innodb default charset=utf8 row_format=compact"),
+    ("wide", "create table wide (a char(5) character set utf16 default 'xä', b char(3) character set utf16le default 'xä', c char(5) character set ucs2 not null default 'é',
+      d char(3) character set utf32 default 'a ', e varchar(3) character set utf16 not null default '', f char(4) character set utf16le, key (a), key (b (2))) engine=innodb row_format=compact"),
     ("commented", "create table commented (a int comment 'c') engine=innodb row_format=redundant comment='<300>'"),
     ("ranges", "create table ranges (a int not null, b varchar(10), key (b)) engine=innodb row_format=dynamic
       partition by range (a) (partition p0 values less than (10) comment = 'é', partition `p-1` values less than maxvalue)"),
@@ -236,10 +238,11 @@ const THEIRS: &str = "create table parent (a int not null, b int not null, prima
   insert into changed values (1, 'one', 'a', 'the quick fox'), (2, 'two', 'b', 'brown'); insert into renamed values (1, 'x,y');
   insert into first values (1, 5); insert into second values (2, 'b'); insert into emptied values (1, 'm');
   insert into still values (7, null, 's'); insert into ranges values (1, 'a'), (50, 'b'); insert into subs values (1, '2001-01-01'), (3, null);
+  insert into wide values ('a', 'bä', '', 'é', 'x', ''), (default, default, default, default, default, 'ab  '), ('漢', '', 'z', 'ü', '', null);
   insert into texts values (1, 'the quick fox', 'runs', 'away'), (2, 'brown', 'dog', 'sleeps')";
 
 /// What is done to them here.
-const OURS: [&str; 20] = [
+const OURS: [&str; 23] = [
     "alter table every add column extra set('p', 'q') character set utf8 not null default 'q' comment 'new' after t, drop column d0, \
      add key kx (extra), comment 'changed here'",
     "alter table changed change v w varchar(25) not null default 'new' comment 'other', drop key l, algorithm=inplace",
@@ -260,6 +263,9 @@ const OURS: [&str; 20] = [
     "create table grandchild (a int not null, primary key (a), constraint g foreign key (a) references child (a)) engine=innodb row_format=compact",
     "insert into grandchild values (1); insert into every (m, f2, bo, lb, e2, p) values (77, 1, 0, '', 'x', x'000000000101000000000000000000F03F0000000000000040')",
     "create table comes (a int) engine=innodb row_format=compact; drop table comes; create table comes (b year) engine=innodb row_format=compact",
+    "insert into wide values ('b', 'bä', '', 'é', 'x', ''), ('c', 'cc', default, default, default, 'ab  '), ('漢字', '', 'z', 'ü', '', null)",
+    "insert into wide (f) values ('x')",
+    "alter table wide comment 'c', add column g char(5) character set utf16 default 'yä' after a",
     "alter table texts comment 'with words', drop key w2, change b b2 varchar(310) not null",
 ];
 

@@ -11,7 +11,6 @@ use crate::partition::whole_name;
 use crate::table::{Column, DefaultValue, Table};
 use std::path::{Path, PathBuf};
 use vaquita_format::Corruption;
-use vaquita_format::charset::Charset;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
 use vaquita_format::filename::is_intermediate;
 use vaquita_format::frm::{
@@ -280,14 +279,12 @@ fn column_extra(frm: &FrmColumn, def: &ColumnDef, format: RowFormat) -> ColumnEx
 }
 
 /// A default in the form the row format has. CHAR of a variable multi-byte character set keeps as many spaces as make
-/// its bytes as many as its characters have at least.
+/// its bytes as many as its characters; all of them, if they are of several bytes.
 fn stored_default(mut value: Vec<u8>, def: &ColumnDef, format: RowFormat) -> DefaultValue {
-    if def.mtype == MType::MySql && def.fixed_len(format) == 0 && def.mbmaxlen > 0 {
-        let least = (def.len / u32::from(def.mbmaxlen)) as usize * usize::from(def.mbminlen.max(1));
-        let space =
-            Charset::of_any_collation(def.collation_id()).map_or(&b" "[..], |charset| charset.space());
-        while value.len() >= least + space.len() && value.ends_with(space) {
-            value.truncate(value.len() - space.len());
+    if def.mtype == MType::MySql && def.fixed_len(format) == 0 && def.mbmaxlen > 0 && def.mbminlen <= 1 {
+        let chars = (def.len / u32::from(def.mbmaxlen)) as usize;
+        while value.len() > chars && value.ends_with(b" ") {
+            value.pop();
         }
     }
     DefaultValue::Stored(value)

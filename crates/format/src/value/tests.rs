@@ -86,6 +86,19 @@ fn strings_of_the_specification() {
     check(of(&ColumnDef::char("c", 4, Charset::LATIN1), RowFormat::Compact), bytes(b"ab"), "61622020");
     let ucs2 = Charset { collation: 35, mbminlen: 2, mbmaxlen: 2 };
     check(of(&ColumnDef::char("c", 3, ucs2), RowFormat::Compact), bytes(&[0, b'u']), "007500200020");
+    // As 5.6.24 has them on its pages: spaces of several bytes are all kept.
+    let utf16 = Charset { collation: 54, mbminlen: 2, mbmaxlen: 4 };
+    let utf16le = Charset { collation: 56, mbminlen: 2, mbmaxlen: 4 };
+    let utf32 = Charset { collation: 60, mbminlen: 4, mbmaxlen: 4 };
+    for format in [RowFormat::Compact, RowFormat::Dynamic, RowFormat::Redundant] {
+        check(
+            of(&ColumnDef::char("c", 3, utf16), format),
+            bytes(&[0, b'a', 0, b'b']),
+            "006100620020002000200020",
+        );
+        check(of(&ColumnDef::char("c", 2, utf16le), format), bytes(&[b'x', 0]), "7800200020002000");
+        check(of(&ColumnDef::char("c", 2, utf32), format), bytes(&[0, 0, 0, b'v']), "0000007600000020");
+    }
     check(of(&ColumnDef::varbinary("v", 4), RowFormat::Compact), bytes(&[0, 1]), "0001");
     let binary = of(&ColumnDef::binary("b", 4), RowFormat::Compact);
     let mut out = Vec::new();

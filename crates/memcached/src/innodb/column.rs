@@ -234,7 +234,7 @@ impl Text {
             Some(value::ValueType::Padded { pad: value::Pad::Space(1), .. }) => {
                 &stored[..stored.iter().rposition(|&b| b != b' ').map_or(0, |i| i + 1)]
             }
-            Some(ty @ value::ValueType::Padded { pad: value::Pad::Space(_), .. }) => {
+            Some(ty @ value::ValueType::Padded { pad: value::Pad::Space(_) | value::Pad::SpaceLe, .. }) => {
                 match ty.decode(Some(stored)) {
                     Ok(value::Value::Bytes(text)) => &stored[..text.len()],
                     _ => stored,
