@@ -104,6 +104,12 @@ impl ViewFile<'_> {
     }
 }
 
+/// The file that says of which table a trigger is (`.TRN`), of that name.
+pub fn trigger_file(table: &str) -> Vec<u8> {
+    let table = escaped(table.as_bytes());
+    [b"TYPE=TRIGGERNAME\ntrigger_table=", &table[..], b"\n"].concat()
+}
+
 /// What the file of a view begins with.
 const MAGIC: &[u8] = b"TYPE=VIEW\n";
 

@@ -157,6 +157,42 @@ fn files_follow_the_dictionary_whenever_the_power_goes_off() {
     assert!(cuts > 200, "{cuts}");
 }
 
+/// What the server keeps of triggers goes with their table, and not before.
+#[test]
+fn files_of_triggers_go_with_their_table() {
+    let whole = folder();
+    let of = |table: &str| format!("TYPE=TRIGGERNAME\ntrigger_table={table}\n");
+    whole.put_file("/db/d/t.TRG".as_ref(), b"TYPE=TRIGGERS\ntriggers='..' '..'\n");
+    for (name, table) in [("one", "t"), ("t@002dwo", "t"), ("other", "tt")] {
+        whole.put_file(format!("/db/d/{name}.TRN").as_ref(), of(table).as_bytes());
+    }
+    let files = |disk: &SimDisk| -> Vec<PathBuf> {
+        let is_of_triggers = |file: &PathBuf| file.extension().is_some_and(|e| e == "TRG" || e == "TRN");
+        disk.files().into_iter().filter(is_of_triggers).collect()
+    };
+    let (all, other) = (files(&whole), vec![PathBuf::from("/db/d/other.TRN")]);
+    assert_eq!(all.len(), 4);
+    for change in ["drop table d.t", "drop database d"] {
+        for cut in 1.. {
+            let disk = whole.fork(cut);
+            let db = open(&disk).unwrap();
+            disk.arm_cut(disk.ops() + cut);
+            let done = run(&db, change);
+            let is_off = disk.is_off();
+            assert!(is_off || done.is_ok(), "{change}: {done:?}");
+            drop(db);
+            let disk = disk.restart();
+            let db = open(&disk).unwrap_or_else(|e| panic!("{change}, cut {cut}: {}", e.message));
+            let is_there = run(&db, "select * from d.t").is_ok();
+            assert_eq!(&files(&disk), if is_there { &all } else { &other }, "{change}, cut {cut}");
+            if !is_off {
+                assert!(!is_there, "{change}");
+                break;
+            }
+        }
+    }
+}
+
 /// The file of a view goes with the view, not before and not after, one by one or with its database; that of one which is replaced stays.
 #[test]
 fn files_of_views_go_with_them() {

@@ -285,13 +285,16 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
     let mut theirs = Mysql56::start(Options::new()).unwrap();
     theirs
         .sql(
-            "create database k; use k;
+            "set names utf8; create database k; use k;
              create table part (id int not null, v int) engine=innodb partition by hash (id) partitions 2;
              insert into part values (1, 1), (2, 2);
              create table doc (id int primary key, t text, fulltext key (t)) engine=innodb;
              insert into doc values (1, 'one two three');
              create table trig (id int primary key) engine=innodb; insert into trig values (1);
              create trigger b before insert on trig for each row set new.id = new.id + 100;
+             create table `trig-ö` (id int primary key) engine=innodb;
+             create trigger `b-ö` before insert on `trig-ö` for each row set new.id = new.id + 100;
+             create trigger a after insert on `trig-ö` for each row insert into trig values (new.id);
              create table zip (id int primary key) engine=innodb row_format=compressed key_block_size=8;
              insert into zip values (1);
              create table zip_part (id int) engine=innodb row_format=compressed partition by hash (id) partitions 2;
@@ -336,7 +339,6 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
     // The server's triggers of a table, and tables that are not InnoDB's, are in its files only.
     for (change, word) in [
         ("alter table k.trig add v int", "triggers"),
-        ("drop table k.trig", "triggers"),
         ("rename table k.trig to k.other", "triggers"),
         ("drop table k.isam", ".frm"),
         ("create table k.isam (id int)", ".frm"),
@@ -349,7 +351,11 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
         "insert into k.made values (1); alter table k.doc add v int, drop index t, add fulltext key t (t)",
     )
     .unwrap();
-    ours.sql("drop table k.gone").unwrap();
+    ours.sql(
+        "set names utf8; drop table k.gone, k.`trig-ö`; create table k.`trig-ö` (id int) row_format=compact",
+    )
+    .unwrap();
+    ours.sql("set names utf8; insert into k.`trig-ö` values (5)").unwrap();
     ours.stop().unwrap();
 
     theirs.start_again().unwrap();
@@ -357,8 +363,12 @@ fn tables_that_are_not_kept_up_here_can_only_be_read() {
                select count(*) from k.doc where match (t) against ('two'); select count(*) from k.trig;
                select count(*) from k.made; select count(*) from k.isam";
     assert_eq!(theirs.rows(all).unwrap(), [["2"], ["3"], ["1"], ["1"], ["1"], ["1"], ["0"]]);
-    let tables = theirs.rows("show tables from k").unwrap();
-    assert_eq!(tables, [["doc"], ["isam"], ["made"], ["part"], ["plain"], ["trig"], ["zip"]]);
+    let tables = theirs.rows("set names utf8; show tables from k").unwrap();
+    assert_eq!(tables, [["doc"], ["isam"], ["made"], ["part"], ["plain"], ["trig"], ["trig-ö"], ["zip"]]);
+    let triggers = "set names utf8; select trigger_name, event_object_table from information_schema.triggers;
+                    create trigger k.`b-ö` before insert on k.`trig-ö` for each row set new.id = new.id + 1;
+                    insert into k.`trig-ö` values (7); select id from k.`trig-ö`";
+    assert_eq!(theirs.rows(triggers).unwrap(), [vec!["b", "trig"], vec!["5"], vec!["8"]]);
 }
 
 /// Of a folder without the server's own tables nobody knows whether a server will come back: nothing follows there, so the definition of a

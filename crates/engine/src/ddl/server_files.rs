@@ -22,6 +22,7 @@ use crate::dict::server_files::{FRM_MAX, ServerFile, ServerFileMaker, Standing, 
 use crate::error::{Error, Result};
 use crate::table::Table;
 use std::path::Path;
+use vaquita_format::{filename, frm_view};
 use vaquita_io::{OpenMode, OpenOptions, replace_file};
 use vaquita_storage::Storage;
 
@@ -70,11 +71,32 @@ fn put_right_of(core: &Core, maker: &dyn ServerFileMaker, name: &str, table: Opt
     }
 }
 
-/// Removes the files of a name, and what a crash has left of writing them; the list of partitions last.
+/// Removes the files of a name, and what a crash has left of writing them; the list of partitions last. Triggers go before.
 fn remove_all(storage: &Storage, name: &str) -> Result<()> {
     let frm = frm_path(storage, name);
+    remove_triggers(storage, name)?;
     let extensions = ["frm.new", "frm", "par.new", "par"];
     extensions.iter().try_for_each(|extension| remove(storage, &frm.with_extension(extension)))
+}
+
+/// Removes the files of the triggers that the server has of a table: the one of each, and then the list of them.
+fn remove_triggers(storage: &Storage, name: &str) -> Result<()> {
+    let list = frm_path(storage, name).with_extension("TRG");
+    if !storage.fs().exists(&list) {
+        return Ok(());
+    }
+    let short = name.split_once('/').map_or(name, |(_, short)| short);
+    let table = filename::decode(short).unwrap_or_else(|| short.to_owned());
+    let wanted = frm_view::trigger_file(&table);
+    let dir = list.parent().unwrap_or(&list);
+    for path in storage.fs().list_dir(dir).map_err(|e| Error::Storage(e.into()))? {
+        if path.extension().is_some_and(|e| e == "TRN")
+            && read(storage, &path, FRM_MAX)?.is_some_and(|file| file == wanted)
+        {
+            remove(storage, &path)?;
+        }
+    }
+    remove(storage, &list)
 }
 
 /// The list of partitions goes before the definition that needs it comes, and stays until that is gone.

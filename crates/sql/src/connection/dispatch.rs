@@ -309,7 +309,9 @@ impl Connection {
             if is_foreign && !makes {
                 return refused("which is in a .frm file of a MySQL server");
             }
-            if there && !makes && core.has_server_triggers(whole) {
+            // They go with a table that is dropped.
+            let drops = matches!(stmt, Stmt::DropTable(_));
+            if there && !makes && !drops && core.has_server_triggers(whole) {
                 return refused("whose triggers a MySQL server keeps");
             }
         }
