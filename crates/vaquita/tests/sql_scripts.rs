@@ -118,7 +118,7 @@ macro_rules! scripts {
 scripts!(
     access_paths alter_copy alter_foreign_keys alter_metadata auto_increment_duplicates bits characters charset_mix_functions charsets checks ciphers
     comparisons convert_charset data_directory dates_whole default_expressions definitions definitions_more derived_tables dml equal_columns events
-    flush_export foreign_key_names foreign_keys fulltext_found fulltext_hints fulltext_joints fulltext_keys fulltext_loaded fulltext_stopwords functions generated_columns generated_keys handler_counters having invisible joins kill load_data lock_tables locked_definitions names_in_charsets names_taken
+    flush_export foreign_key_names foreign_keys fulltext_found fulltext_hints fulltext_joints fulltext_keys fulltext_loaded fulltext_stopwords fulltext_tables functions generated_columns generated_keys handler_counters having invisible joins kill load_data lock_tables locked_definitions names_in_charsets names_taken
     operands_null partition_exchange partition_maintenance partitions partitions_altered program_calls program_conditions program_tables program_control program_cursor_errors program_diagnostics program_errors program_functions program_handlers program_values trigger_warnings select_basics
     set_operations set_scopes show_create temporary timestamps transaction_characteristics transactions triggers_definers triggers_definitions
     triggers_effects triggers_rows triggers_warnings types variables views views_merged views_of_tables views_written windows with_tables
