@@ -138,26 +138,44 @@ pub struct BatchOp<'a> {
 /// Holds a folder against other openers, in this process or another, until it is dropped.
 #[derive(Debug)]
 pub struct DirLock {
-    // Closing the file gives the lock back.
-    _file: Option<std::fs::File>,
+    file: Option<std::fs::File>,
+}
+
+impl Drop for DirLock {
+    /// A child that the program begins just now has the open file, too, until it runs another program: closing it here would not give the
+    /// lock back before.
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            // What cannot be unlocked is closed.
+            let _ = file.unlock();
+        }
+    }
 }
 
 impl DirLock {
     /// A lock of a file system that nobody shares.
     pub const fn unshared() -> Self {
-        Self { _file: None }
+        Self { file: None }
     }
 
     pub(crate) fn of_file(file: std::fs::File) -> Self {
-        Self { _file: Some(file) }
+        Self { file: Some(file) }
     }
 }
 
 /// Holds a file against other servers until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
-    // Closing the file gives the lock back.
     file: Option<std::fs::File>,
+}
+
+impl Drop for FileLock {
+    /// As that of [`DirLock`].
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            crate::real::unlock_file(file);
+        }
+    }
 }
 
 impl FileLock {

@@ -43,7 +43,7 @@ fn no_row_is_read_for_what_the_search_tells() {
     );
     assert_eq!((numbers.lines().count(), numbers.lines().next(), rows), (20, Some("1|1"), 0));
     let best = "select FTS_DOC_ID from t order by match (a) against ('pear') desc limit 3";
-    assert_eq!(read(&mut c, best), ("1\n4\n7".to_owned(), 3));
+    assert_eq!(read(&mut c, best), ("1\n4\n7".to_owned(), 0));
     let best =
         "select n from t where match (a) against ('pear') order by match (a) against ('pear') desc limit 3";
     assert_eq!(read(&mut c, best), ("1\n4\n7".to_owned(), 3));

@@ -25,6 +25,12 @@ pub(super) fn lock(path: &Path, shared: bool) -> Result<FileLock> {
     }
 }
 
+/// Gives the lock back, whoever else has the open file.
+pub(crate) fn unlock(file: &File) {
+    // What cannot be unlocked is closed.
+    let _ = control(file, libc::F_OFD_SETLK, libc::F_UNLCK);
+}
+
 /// Who has the file locked for writing, in words: MySQL's servers lock each of their data files, this one the system
 /// tablespace. `None`: nobody, or it cannot be told.
 pub fn writer_of(path: &Path) -> Option<String> {
@@ -82,6 +88,31 @@ mod tests {
         fn drop(&mut self) {
             self.0.kill().and_then(|()| self.0.wait()).expect("it runs");
         }
+    }
+
+    /// A child has the open file from when the program is forked until it runs another one.
+    #[test]
+    fn a_lock_is_given_back_while_others_have_the_open_file() {
+        let dir = std::env::temp_dir().join(format!("vaquita-inherited-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let path = dir.join("file");
+        std::fs::write(&path, "x").unwrap();
+        let open = File::options().read(true).write(true).open(&path).unwrap();
+        control(&open, libc::F_OFD_SETLK, libc::F_WRLCK).unwrap();
+        let (inherited, held) = (open.try_clone().unwrap(), FileLock::of_file(open));
+        lock(&path, true).unwrap_err();
+        drop(held);
+        drop(lock(&path, false).unwrap());
+        drop(inherited);
+
+        let open = File::create(dir.join("vaquita.lock")).unwrap();
+        open.try_lock().unwrap();
+        let (inherited, held) = (open.try_clone().unwrap(), crate::file::DirLock::of_file(open));
+        super::super::dir_lock::lock(&dir, false).unwrap_err();
+        drop(held);
+        drop(super::super::dir_lock::lock(&dir, false).unwrap());
+        drop(inherited);
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]
