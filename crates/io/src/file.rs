@@ -167,13 +167,14 @@ impl DirLock {
 #[derive(Debug)]
 pub struct FileLock {
     file: Option<std::fs::File>,
+    unlock: fn(&std::fs::File),
 }
 
 impl Drop for FileLock {
     /// As that of [`DirLock`].
     fn drop(&mut self) {
         if let Some(file) = &self.file {
-            crate::real::unlock_file(file);
+            (self.unlock)(file);
         }
     }
 }
@@ -181,11 +182,12 @@ impl Drop for FileLock {
 impl FileLock {
     /// A lock of a file system that nobody shares.
     pub const fn unshared() -> Self {
-        Self { file: None }
+        Self { file: None, unlock: |_| {} }
     }
 
-    pub(crate) fn of_file(file: std::fs::File) -> Self {
-        Self { file: Some(file) }
+    /// A lock that the open file has, and what gives it back.
+    pub(crate) fn of_file(file: std::fs::File, unlock: fn(&std::fs::File)) -> Self {
+        Self { file: Some(file), unlock }
     }
 
     /// Whether it is on the file that has this path now, and not on one that was put away.

@@ -17,7 +17,7 @@ pub(super) fn lock(path: &Path, shared: bool) -> Result<FileLock> {
     let file = file.map_err(|e| Error::from_os(&e, "open", path))?;
     let kind = if shared { libc::F_RDLCK } else { libc::F_WRLCK };
     match control(&file, libc::F_OFD_SETLK, kind) {
-        Ok(_) => Ok(FileLock::of_file(file)),
+        Ok(_) => Ok(FileLock::of_file(file, unlock)),
         Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => {
             Err(in_use(&file, kind, path))
         }
@@ -26,7 +26,7 @@ pub(super) fn lock(path: &Path, shared: bool) -> Result<FileLock> {
 }
 
 /// Gives the lock back, whoever else has the open file.
-pub(crate) fn unlock(file: &File) {
+fn unlock(file: &File) {
     // What cannot be unlocked is closed.
     let _ = control(file, libc::F_OFD_SETLK, libc::F_UNLCK);
 }
@@ -99,7 +99,7 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         let open = File::options().read(true).write(true).open(&path).unwrap();
         control(&open, libc::F_OFD_SETLK, libc::F_WRLCK).unwrap();
-        let (inherited, held) = (open.try_clone().unwrap(), FileLock::of_file(open));
+        let (inherited, held) = (open.try_clone().unwrap(), FileLock::of_file(open, unlock));
         lock(&path, true).unwrap_err();
         drop(held);
         drop(lock(&path, false).unwrap());

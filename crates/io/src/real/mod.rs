@@ -21,7 +21,6 @@ mod threads;
 mod uring;
 
 pub use file::RealFile;
-pub(crate) use file_lock::unlock as unlock_file;
 pub use file_lock::writer_of;
 
 use crate::error::{Error, Result};
