@@ -111,7 +111,7 @@ pub use crate::export::can_be_exported;
 pub use crate::mdl::MdlMode;
 pub use crate::online::Concurrency;
 pub use crate::options::Options;
-pub use crate::partition::{Partitioning, Scheme, Scheming};
+pub use crate::partition::{Partitioning, Scheme, Scheming, whole_name};
 pub use crate::progress::{Progress, Sight, Stage};
 pub use crate::session::{Durability, InPlace, Look, Session, Settings, Statement};
 pub use crate::table::{Column, Field, Index, RowKey, Table};

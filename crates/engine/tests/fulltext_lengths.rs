@@ -2,48 +2,20 @@
 //! waits for it meanwhile ends by himself, and the next one does it all the same.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "small/documents.rs"]
+mod documents;
 mod small;
 
-use small::open;
+use documents::TABLE;
 use std::sync::mpsc;
-use vaquita_engine::fulltext::{FullTextReader, Mode, NamedRanking, Ranking, flush};
-use vaquita_engine::{Column, Engine, Error, FullTextSpec, TableSpec, stored};
-use vaquita_format::column::{Charset, ColumnDef};
-use vaquita_format::index_def::KeyPart;
-use vaquita_io::sim::SimDisk;
+use vaquita_engine::fulltext::{FullTextReader, Mode, NamedRanking, Ranking};
+use vaquita_engine::{Engine, Error};
 
-const TABLE: &str = "a/t";
 const ROWS: i32 = 300;
 
 /// Rows of one to seven words, all of which have `apple`, in lists.
 fn filled() -> Engine {
-    let disk = SimDisk::new(5);
-    disk.put_dir("/db/a".as_ref());
-    let engine = open(&disk).unwrap();
-    let columns = vec![
-        Column::new(ColumnDef::int("id", 4, false).not_null()),
-        Column::new(ColumnDef::varchar("a", 200, Charset::UTF8)),
-    ];
-    let fulltext = FullTextSpec { name: "k".into(), columns: vec![1], parser: None, split: None };
-    let spec = TableSpec {
-        primary_key: Some(vec![KeyPart::whole(0)]),
-        fulltext: vec![fulltext],
-        ..TableSpec::new(TABLE, columns)
-    };
-    let mut session = engine.session();
-    session.create_table(&spec).unwrap();
-    session
-        .run(|s| {
-            let table = s.table(TABLE)?;
-            for id in 0..ROWS {
-                let text = format!("apple{}", " pear".repeat(id as usize % 7));
-                s.insert(&table, &[Some(&stored::int(id)), Some(text.as_bytes()), None])?;
-            }
-            Ok::<_, Error>(())
-        })
-        .unwrap();
-    flush(engine.core(), &engine.core().table(TABLE).unwrap()).unwrap();
-    engine
+    documents::filled((0..ROWS).map(|id| format!("apple{}", " pear".repeat(id as usize % 7))))
 }
 
 fn bm25() -> Ranking {

@@ -2,46 +2,19 @@
 //! began.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "small/documents.rs"]
+mod documents;
 mod small;
 
-use small::open;
-use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, flush, optimize};
-use vaquita_engine::{Column, Engine, Error, FullTextSpec, RowKey, TableSpec, stored};
-use vaquita_format::column::{Charset, ColumnDef};
-use vaquita_format::index_def::KeyPart;
-use vaquita_io::sim::SimDisk;
+use documents::TABLE;
+use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, optimize};
+use vaquita_engine::{Engine, Error, RowKey, stored};
 
-const TABLE: &str = "a/t";
 const ROWS: i32 = 200;
 
 /// Rows that all have `apple`, in lists.
 fn filled() -> Engine {
-    let disk = SimDisk::new(5);
-    disk.put_dir("/db/a".as_ref());
-    let engine = open(&disk).unwrap();
-    let columns = vec![
-        Column::new(ColumnDef::int("id", 4, false).not_null()),
-        Column::new(ColumnDef::varchar("a", 200, Charset::UTF8)),
-    ];
-    let fulltext = FullTextSpec { name: "k".into(), columns: vec![1], parser: None, split: None };
-    let spec = TableSpec {
-        primary_key: Some(vec![KeyPart::whole(0)]),
-        fulltext: vec![fulltext],
-        ..TableSpec::new(TABLE, columns)
-    };
-    let mut session = engine.session();
-    session.create_table(&spec).unwrap();
-    session
-        .run(|s| {
-            let table = s.table(TABLE)?;
-            for id in 0..ROWS {
-                s.insert(&table, &[Some(&stored::int(id)), Some(b"apple"), None])?;
-            }
-            Ok::<_, Error>(())
-        })
-        .unwrap();
-    flush(engine.core(), &engine.core().table(TABLE).unwrap()).unwrap();
-    engine
+    documents::filled((0..ROWS).map(|_| "apple".to_owned()))
 }
 
 fn delete(engine: &Engine, ids: std::ops::Range<i32>) {

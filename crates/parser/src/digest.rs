@@ -189,11 +189,7 @@ impl LiftedLiteral {
 
 /// Where the `?` of a text that could be parsed are.
 pub fn param_positions(sql: &[u8], mode: ParseMode) -> impl Iterator<Item = usize> {
-    let mut lexer = Lexer::new(sql, mode);
-    let tokens = std::iter::from_fn(move || {
-        let token = lexer.next();
-        (!matches!(token.kind, T::Eof | T::Error)).then_some(token)
-    });
+    let tokens = Lexer::new(sql, mode).tokens();
     tokens.filter(|token| token.kind == T::Param).map(|token| token.start as usize)
 }
 

@@ -164,6 +164,14 @@ impl<'a> Lexer<'a> {
         Token { kind, flags: 0, kw: Kw::Other, start: start as u32, end: end as u32 }
     }
 
+    /// The tokens from here on, up to the end or to what is none.
+    pub(crate) fn tokens(mut self) -> impl Iterator<Item = Token> {
+        std::iter::from_fn(move || {
+            let token = self.next();
+            (!matches!(token.kind, T::Eof | T::Error)).then_some(token)
+        })
+    }
+
     /// The next token; [`T::Eof`] again and again at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Token {

@@ -103,6 +103,13 @@ pub struct Local {
     pub place: u32,
 }
 
+/// The words of a text without quotes, names or of the grammar, as far as it can be read.
+pub fn words(text: &str) -> Vec<&str> {
+    let tokens = Lexer::new(text.as_bytes(), ParseMode::default()).tokens();
+    let words = tokens.filter(|token| token.kind == T::Word);
+    words.map(|word| &text[word.start as usize..word.end as usize]).collect()
+}
+
 /// The first one of strings that stand side by side: it gives a column its name. `None` if `text` is not several strings.
 pub fn first_of_strings(text: &[u8], mode: ParseMode) -> Option<Vec<u8>> {
     let mut lexer = Lexer::new(text, mode);
@@ -131,6 +138,16 @@ pub fn parse_with<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_outside_of_quotes() {
+        let text = r"select json_keys(`d`.`json_a`,'it\'s over \\') AS `over`,cast('x' as char charset utf8) AS `a``b except c` from `d`.`t`";
+        assert_eq!(
+            words(text),
+            ["select", "json_keys", "AS", "cast", "as", "char", "charset", "utf8", "AS", "from"]
+        );
+        assert_eq!(words("'not ended"), [""; 0]);
+    }
 
     /// As MySQL 5.6.24 shows partitions of these names.
     #[test]

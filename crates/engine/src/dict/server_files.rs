@@ -118,9 +118,7 @@ fn is_of_innodb(frm: &Frm) -> bool {
 /// The table's `.frm`, if there is one that can be read.
 pub(crate) fn read_frm(storage: &Storage, table: &str) -> EngineResult<Option<Frm>> {
     // The partitions of a table share its `.frm`.
-    let name = table.split("#P#").next().unwrap_or_default();
-    let name = name.split("#p#").next().unwrap_or_default();
-    let path = storage.options().dir.join(format!("{name}.frm"));
+    let path = frm_path(storage, whole_name(table).unwrap_or(table));
     let Some(bytes) = read(storage, &path, FRM_MAX)? else { return Ok(None) };
     Ok(Frm::parse(&bytes).ok())
 }

@@ -289,7 +289,7 @@ impl Connection {
         let changes = Priv::CREATE | Priv::CREATE_VIEW | Priv::ALTER | Priv::DROP | Priv::INDEX;
         for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
             let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
-            let whole = name.split("#P#").next().and_then(|n| n.split("#p#").next()).unwrap_or(&name);
+            let whole = vaquita_engine::whole_name(&name).unwrap_or(&name);
             let refused = |why: &str| {
                 let (database, table) = (&want.database, &want.table);
                 Err(SqlError::unsupported(&format!(

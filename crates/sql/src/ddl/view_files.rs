@@ -196,7 +196,7 @@ fn unknown(body: &ObjectBody) -> Option<String> {
     if collation >= LATER_COLLATIONS {
         return Some(format!("a view of collation {}", vars::collation_name(collation)));
     }
-    let words = words_of(&body.text);
+    let words = vaquita_parser::words(&body.text);
     let later = |word: &&str| LATER.contains(word) || word.starts_with("json_");
     let later_type = |pair: &[&str]| pair[0] == "as" && LATER_TYPES.contains(&pair[1]);
     let word = words.iter().copied().find(later);
@@ -204,44 +204,9 @@ fn unknown(body: &ObjectBody) -> Option<String> {
     word.map(|word| format!("{} in a view", word.to_uppercase()))
 }
 
-/// Words outside of quotes, where names never are.
-fn words_of(text: &str) -> Vec<&str> {
-    let bytes = text.as_bytes();
-    let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
-    let (mut words, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        match bytes[at] {
-            quote @ (b'\'' | b'`') => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != quote {
-                    at += 1 + usize::from(bytes[at] == b'\\' && quote == b'\'');
-                }
-                at += 1;
-            }
-            byte if is_word(&byte) => {
-                let len = bytes[at..].iter().take_while(|b| is_word(b)).count();
-                words.push(&text[at..at + len]);
-                at += len;
-            }
-            _ => at += 1,
-        }
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_found_outside_of_quotes() {
-        let text = r"select json_keys(`d`.`json_a`,'it\'s over \\') AS `over`,cast('x' as char charset utf8) AS `a``b except c` from `d`.`t`";
-        assert_eq!(
-            words_of(text),
-            ["select", "json_keys", "AS", "cast", "as", "char", "charset", "utf8", "AS", "from"]
-        );
-        assert_eq!(words_of("'not ended"), [""; 0]);
-    }
 
     #[test]
     fn what_came_later_is_named() {
