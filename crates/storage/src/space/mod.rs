@@ -194,7 +194,8 @@ impl SpaceMap {
         self.open_count.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn open_options(&self, mode: OpenMode) -> OpenOptions {
+    /// How data files are opened here (`innodb_flush_method`).
+    pub fn open_options(&self, mode: OpenMode) -> OpenOptions {
         let mode = if self.read_only && mode == OpenMode::ReadWrite { OpenMode::Read } else { mode };
         OpenOptions {
             mode,

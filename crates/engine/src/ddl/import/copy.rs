@@ -1,22 +1,30 @@
-//! A file's pages go through a [`Pass`] into another file: one thread reads them and looks at their checksums, one converts them, one
-//! stamps and writes them, a megabyte at a time. Chunks that were written are read into again; there are never more of them than
-//! [`CHUNKS`].
+//! A file's pages go through a [`Pass`] into another file: one thread reads them and looks at their checksums, one converts them,
+//! [`WRITERS`] stamp and write them, a megabyte at a time. Chunks that were written are read into again; there are never more of them
+//! than [`CHUNKS`].
+//!
+//! What is read has most often just been copied there, and is in the system's cache. What is written goes past it, where data files do:
+//! the disk is busy while the next pages are converted, not afterwards.
 
 use super::convert::{Found, Pass};
 use super::file::Source;
 use crate::error::Error;
 use crate::waits::check_interrupt;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use vaquita_base::PageNo;
 use vaquita_format::checksum::{self, ChecksumAlgorithm, PageState};
 use vaquita_format::{Corruption, PageSize};
 use vaquita_io::File;
+use vaquita_io::aligned::AlignedBuf;
 use vaquita_txn::TrxShared;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
-/// Chunks there are: each of the three has one, and one waits between any two.
-const CHUNKS: usize = 5;
+/// Threads that write: while one waits for the disk, the other stamps.
+const WRITERS: usize = 2;
+/// Chunks there are: each thread has one, and one waits between any two kinds of them.
+const CHUNKS: usize = 4 + WRITERS;
 
 /// What ends a conversion.
 pub(super) enum Failure {
@@ -34,7 +42,19 @@ fn io(e: vaquita_io::Error) -> Failure {
 /// Pages one behind the other.
 struct Chunk {
     first: PageNo,
-    bytes: Vec<u8>,
+    bytes: AlignedBuf,
+    /// Bytes that are pages: of the last chunk not all are.
+    len: usize,
+}
+
+impl Chunk {
+    fn pages(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn pages_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
 }
 
 /// A chunk as it was read, and what the checksum of each page says.
@@ -50,11 +70,14 @@ pub(super) fn copy(
 ) -> Result<Found, Failure> {
     let (read, to_convert) = sync_channel(1);
     let (converted, to_write) = sync_channel(1);
+    // Theirs alone: when all have failed, the one that converts is told.
+    let to_write = Arc::new(Mutex::new(to_write));
     let (written, free) = channel();
     for _ in 0..CHUNKS {
-        let bytes = Vec::with_capacity(CHUNK.max(size.physical()));
-        written.send(Chunk { first: PageNo(0), bytes }).expect("the other end is in this function");
+        let bytes = AlignedBuf::zeroed(CHUNK.max(size.physical()));
+        written.send(Chunk { first: PageNo(0), bytes, len: 0 }).expect("the other end is in this function");
     }
+    to.set_len(u64::from(source.n_pages) * size.physical() as u64).map_err(io)?;
     let converting = || {
         for (mut chunk, states) in to_convert {
             check_interrupt(watched).map_err(Failure::Other)?;
@@ -69,17 +92,21 @@ pub(super) fn copy(
     };
     let (reading, converted, writing) = std::thread::scope(|scope| {
         let reader = scope.spawn(|| read_all(source, (size, algorithm), free, read));
-        let writer = scope.spawn(|| write_all(to, (size, algorithm), to_write, written));
+        let writers = [(); WRITERS].map(|()| {
+            let (to_write, written) = (to_write.clone(), written.clone());
+            scope.spawn(move || write_all(to, (size, algorithm), &to_write, &written))
+        });
+        drop((to_write, written));
         let converted = converting();
         let end = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Failure>>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        (end(reader), converted, end(writer))
+        (end(reader), converted, writers.map(end))
     });
     // The first page that is wrong is told, however far the others were.
     let pass = converted?;
     reading?;
-    writing?;
+    writing.into_iter().collect::<Result<(), _>>()?;
     pass.end(source).map_err(Failure::Whole)
 }
 
@@ -89,9 +116,10 @@ fn convert(
     states: Vec<Result<PageState, Corruption>>,
     size: PageSize,
 ) -> Result<(), Failure> {
-    let pages = chunk.bytes.chunks_exact_mut(size.physical());
+    let first = chunk.first.get();
+    let pages = chunk.pages_mut().chunks_exact_mut(size.physical());
     for (at, (page, state)) in pages.zip(states).enumerate() {
-        let no = PageNo(chunk.first.get() + at as u32);
+        let no = PageNo(first + at as u32);
         let converted = state.map_err(|e| e.to_string()).and_then(|state| pass.page(no, page, state));
         converted.map_err(|e| Failure::Page(no, e))?;
     }
@@ -111,9 +139,9 @@ fn read_all(
         let Ok(mut chunk) = free.recv() else { break };
         let pages = at_once.min(source.n_pages - no);
         chunk.first = PageNo(no);
-        chunk.bytes.resize(pages as usize * size.physical(), 0);
-        source.read(chunk.first, &mut chunk.bytes).map_err(io)?;
-        let states = checksum::verify_all(&chunk.bytes, size, algorithm);
+        chunk.len = pages as usize * size.physical();
+        source.read(chunk.first, chunk.pages_mut()).map_err(io)?;
+        let states = checksum::verify_all(chunk.pages(), size, algorithm);
         if read.send((chunk, states)).is_err() {
             break;
         }
@@ -126,14 +154,15 @@ fn read_all(
 fn write_all(
     to: &dyn File,
     (size, algorithm): (PageSize, ChecksumAlgorithm),
-    to_write: Receiver<Chunk>,
-    written: std::sync::mpsc::Sender<Chunk>,
+    to_write: &Mutex<Receiver<Chunk>>,
+    written: &Sender<Chunk>,
 ) -> Result<(), Failure> {
-    for mut chunk in to_write {
-        checksum::stamp_all(&mut chunk.bytes, size, algorithm);
-        to.write_at(&chunk.bytes, u64::from(chunk.first.get()) * size.physical() as u64).map_err(io)?;
+    loop {
+        // Whoever waits for one keeps the other from waiting for the next, not from writing.
+        let Ok(mut chunk) = to_write.lock().recv() else { return Ok(()) };
+        checksum::stamp_all(chunk.pages_mut(), size, algorithm);
+        to.write_at(chunk.pages(), u64::from(chunk.first.get()) * size.physical() as u64).map_err(io)?;
         // All may have been read.
         let _ = written.send(chunk);
     }
-    Ok(())
 }

@@ -338,7 +338,7 @@ fn convert(
     let io = |e: vaquita_io::Error| Failure::Other(Error::Storage(e.into()));
     let fs = core.storage.fs();
     let size = core.storage.options().page_size;
-    let file = fs.open(to, OpenOptions::new(OpenMode::CreateNew)).map_err(io)?;
+    let file = fs.open(to, core.storage.spaces().open_options(OpenMode::CreateNew)).map_err(io)?;
     let algorithm = core.storage.settings().checksum_algorithm;
     let pass = Pass::new(size, algorithm, numbers, trees, table);
     let found = copy(source, &*file, pass, (size, algorithm), watched)?;
