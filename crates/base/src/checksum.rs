@@ -8,29 +8,51 @@ pub fn fold(bytes: &[u8]) -> u32 {
 /// Strings that [`fold_lanes`] takes.
 pub const FOLD_LANES: usize = 16;
 
-/// [`fold`] of strings of one length, side by side. A fold waits for its own last step at every byte: sixteen that do not know of each
-/// other take the time of three, in vectors.
+/// [`fold`] of strings of one length, side by side, in vectors as wide as the processor has. A fold waits for its own last step at every
+/// byte; sixteen that do not know of each other are done in the time of two, or, with the narrowest vectors, of four.
 ///
 /// # Panics
 /// If their lengths differ.
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512dq", "x86_64+avx2"))]
 pub fn fold_lanes(strings: [&[u8]; FOLD_LANES]) -> [u32; FOLD_LANES] {
-    const WORD: usize = 4;
     let len = strings[0].len();
     assert!(strings.iter().all(|s| s.len() == len), "strings of one length are folded together");
-    let whole = len - len % WORD;
+    let whole = len - len % RUN;
     let mut folds = [0; FOLD_LANES];
-    for at in (0..whole).step_by(WORD) {
-        let word = |i: usize| u32::from_le_bytes(strings[i][at..at + WORD].try_into().expect("four bytes"));
-        let mut words: [u32; FOLD_LANES] = std::array::from_fn(word);
-        for _ in 0..WORD {
-            for (f, word) in folds.iter_mut().zip(&mut words) {
-                *f = fold_pair(*f, *word & 0xFF);
-                *word >>= 8;
+    for at in (0..whole).step_by(RUN) {
+        for mut words in side_by_side(|i| &strings[i][at..at + RUN]) {
+            for _ in 0..WORD {
+                for (f, word) in folds.iter_mut().zip(&mut words) {
+                    *f = fold_pair(*f, *word & 0xFF);
+                    *word >>= 8;
+                }
             }
         }
     }
     let rest = |i: usize| strings[i][whole..].iter().fold(folds[i], |f, &b| fold_pair(f, u32::from(b)));
     std::array::from_fn(rest)
+}
+
+/// Bytes of a word.
+const WORD: usize = 4;
+/// Bytes of each string that are taken at once.
+const RUN: usize = WORD * WORD;
+
+/// The first words of all runs, the second ones, and so on. Four strings at a time are turned in registers: that is far less than a load
+/// of each word.
+#[inline(always)]
+fn side_by_side<'r>(run: impl Fn(usize) -> &'r [u8]) -> [[u32; FOLD_LANES]; WORD] {
+    let mut words = [[0; FOLD_LANES]; WORD];
+    for first in (0..FOLD_LANES).step_by(WORD) {
+        let four: [[u32; WORD]; WORD] = std::array::from_fn(|i| {
+            let (run, _) = run(first + i).as_chunks::<WORD>();
+            std::array::from_fn(|w| u32::from_le_bytes(run[w]))
+        });
+        for (w, words) in words.iter_mut().enumerate() {
+            (0..WORD).for_each(|i| words[first + i] = four[i][w]);
+        }
+    }
+    words
 }
 
 #[inline(always)]
