@@ -64,27 +64,11 @@ impl Storage {
         if self.canary().leaves_built_pages() {
             return Ok(());
         }
-        loop {
-            let (mut dirty, mut under_way) = (Vec::new(), false);
-            for &page in pages {
-                match self.pool().peek_unsettled(PageId::new(space, page)) {
-                    Some((frame, false)) => dirty.push(frame),
-                    Some((_, true)) => under_way = true,
-                    None => {}
-                }
-            }
-            if dirty.is_empty() && !under_way {
-                return Ok(());
-            }
-            let written = match new_file {
-                true => self.flusher().flush_bare(self.pool(), &dirty)?,
-                false => self.flusher().flush_frames(self.pool(), &dirty)?,
-            };
-            if written == 0 {
-                self.flusher().check_usable()?;
-                self.flusher().wait_for_others();
-            }
-        }
+        let look = || self.pool().unsettled(pages.iter().map(|&page| PageId::new(space, page)));
+        self.flusher().settle(look, |dirty| match new_file {
+            true => self.flusher().flush_bare(self.pool(), dirty),
+            false => self.flusher().flush_frames(self.pool(), dirty),
+        })
     }
 
     /// Writes the pages that are dirty, and makes durable whatever of them has been written.

@@ -22,7 +22,7 @@
 //! During the doublewrite: places untouched. During the writes to places: a torn place has a whole copy in the
 //! area. After a failed write or sync nothing is known; the flusher refuses all further work (`poisoned`).
 
-use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter, UNLOGGED, assert_no_page_latched};
+use crate::buf::{BufferPool, Instance, NO_PAGE, PageWriter, UNLOGGED, Unsettled, assert_no_page_latched};
 use crate::doublewrite::{Batch, Doublewrite, PageCopies};
 use crate::error::{Error, Result};
 use crate::live::FlushNeighbors;
@@ -206,6 +206,36 @@ impl Flusher {
             }
         }
         Ok(())
+    }
+
+    /// Writes the pages of a space that are dirty, and waits for those that others are writing. Nobody changes any of them meanwhile.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub(crate) fn flush_space(&self, pool: &BufferPool, space: SpaceId) -> Result<()> {
+        assert_no_page_latched("all pages of a space are written, whose shared latches are wanted");
+        self.settle(|| pool.unsettled_of(space), |dirty| self.flush_frames(pool, dirty))
+    }
+
+    /// Writes what is looked for, until nothing of it is found that is dirty, or that others are writing.
+    ///
+    /// # Errors
+    /// I/O errors; they poison the flusher.
+    pub(crate) fn settle(
+        &self,
+        look: impl Fn() -> Unsettled,
+        write: impl Fn(&[u32]) -> Result<usize>,
+    ) -> Result<()> {
+        loop {
+            let unsettled = look();
+            if unsettled.is_empty() {
+                return Ok(());
+            }
+            if write(&unsettled.dirty)? == 0 {
+                self.check_usable()?;
+                self.wait_for_others();
+            }
+        }
     }
 
     /// For who found nothing to write: sleeps until a batch of another thread has ended. Without one, somebody changes the

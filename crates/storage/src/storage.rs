@@ -271,15 +271,32 @@ impl Storage {
         Ok(self.log.checkpoint_lsn())
     }
 
-    /// Writes every dirty page and moves the checkpoint to the end of the log.
+    /// Writes every page that is dirty now, and moves the checkpoint to what is the end of the log now, or beyond. What others change
+    /// meanwhile keeps nobody here.
     ///
     /// # Errors
     /// Errors of writing; they are final.
     pub fn flush_everything(&self) -> Result<()> {
-        self.flusher.flush_all(&self.pool, Lsn::MAX)?;
-        self.log.flush_up_to(self.log.current_lsn())?;
-        self.checkpoint()?;
+        let now = self.log.current_lsn();
+        self.flusher.flush_all(&self.pool, now)?;
+        self.log.flush_up_to(now)?;
+        while self.checkpoint()? < now {
+            // A mini-transaction that began before is still bringing its pages.
+            std::thread::yield_now();
+            self.flusher.flush_all(&self.pool, now)?;
+        }
         Ok(())
+    }
+
+    /// Writes the pages of a tablespace that are dirty: its files are complete and durable on return.
+    ///
+    /// # Errors
+    /// Errors of writing; they are final.
+    ///
+    /// # Latching
+    /// The caller holds no page latch, and sees to it that nobody changes the space's pages meanwhile.
+    pub fn flush_space(&self, space: SpaceId) -> Result<()> {
+        self.flusher.flush_space(&self.pool, space)
     }
 
     /// Writes pages whose first change lies below `limit`, with neighbours as configured; returns how many.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use vaquita_base::codec::get_u64;
 use vaquita_base::{ManualClock, PageId, PageNo, SpaceId};
 use vaquita_io::sim::{Fault, Injection, SimDisk};
+use vaquita_io::{FileSystem, OpenMode, OpenOptions};
 use vaquita_storage::page_cleaner::PageCleaner;
 use vaquita_storage::{Options, Services, Storage};
 
@@ -27,9 +28,14 @@ fn change(storage: &Storage, page: PageId, n: u64) -> vaquita_storage::Result<()
 
 /// A folder behind the barrier, clean, and a page of another space.
 fn behind_a_barrier(disk: &SimDisk) -> (Arc<Storage>, Arc<Barrier>, PageId) {
+    behind_a_barrier_with(disk, 128)
+}
+
+/// The same with so many frames.
+fn behind_a_barrier_with(disk: &SimDisk, frames: usize) -> (Arc<Storage>, Arc<Barrier>, PageId) {
     let barrier = Arc::new(Barrier::default());
     let fs = Arc::new(SlowDisk { disk: disk.clone(), barrier: barrier.clone() });
-    let roomy = Options { buffer_pool_size: 128 * 4096, ..options() };
+    let roomy = Options { buffer_pool_size: frames * 4096, ..options() };
     let storage = Arc::new(Storage::open(fs, Arc::new(ManualClock::new()), roomy).unwrap());
     storage.open_table_space(SPACE, Path::new("/db/t.ibd")).unwrap();
     let segment = create_space(&storage, SpaceId(8), "u");
@@ -139,6 +145,73 @@ fn stormy(seed: u64) -> (SimDisk, Arc<Storage>, Option<Services>) {
     storage.open_table_space(SPACE, Path::new("/db/t.ibd")).unwrap();
     let services = (seed % 2 == 1).then(|| Services::start(&storage).unwrap());
     (disk, storage, services)
+}
+
+/// What is in the file of a page's space, whatever is in memory.
+fn in_file(disk: &SimDisk, path: &str, page: PageId) -> u64 {
+    let file = disk.open(Path::new(path), OpenOptions::new(OpenMode::Read)).unwrap();
+    let mut bytes = vec![0; 4096];
+    file.read_at(&mut bytes, u64::from(page.page_no.0) * 4096).unwrap();
+    get_u64(&bytes, 1_000) / u64::from(page.page_no.0)
+}
+
+/// A table's file that somebody is about to copy: what others write to theirs is nothing to it.
+#[test]
+fn the_pages_of_one_space_are_written_and_those_of_others_are_not() {
+    for frames in [128, 60] {
+        let disk = folder::clean_folder(8);
+        let (storage, barrier, other) = behind_a_barrier_with(&disk, frames);
+        let segment = folder::create_segment(&storage, SPACE, 200);
+        while folder::allocate(&storage, segment).0 < 64 {}
+        storage.flush_everything().unwrap();
+        let pages = storage.spaces().get(SPACE).unwrap().size_pages() as usize;
+        assert_eq!(pages <= storage.pool().frame_count(), frames == 128, "{pages} pages");
+        for no in PAGE.0..PAGE.0 + PAGES {
+            change(&storage, PageId::new(SPACE, PageNo(no)), 2).unwrap();
+        }
+        barrier.close("t.ibd");
+        std::thread::scope(|s| {
+            // Some of them are on their way already.
+            let cleaner = s.spawn(|| storage.flush_older_than(storage.log().current_lsn()));
+            barrier.wait_for_a_visitor();
+            change(&storage, other, 2).unwrap();
+            let (done, ended) = mpsc::channel();
+            let flusher = storage.clone();
+            s.spawn(move || done.send(flusher.flush_space(SPACE)).unwrap());
+            let early = ended.recv_timeout(Duration::from_millis(50));
+            barrier.open();
+            assert!(early.is_err(), "pages that others are writing are not there yet");
+            ended.recv_timeout(Duration::from_secs(60)).expect("it ends").unwrap();
+            cleaner.join().unwrap().unwrap();
+        });
+        assert!(storage.pool().oldest_modification().is_some(), "the other space's page is dirty still");
+        assert_eq!(in_file(&disk, "/db/u.ibd", other), 1);
+        disk.power_cut();
+        let disk = disk.restart();
+        for no in PAGE.0..PAGE.0 + PAGES {
+            assert_eq!(in_file(&disk, "/db/t.ibd", PageId::new(SPACE, PageNo(no))), 2, "page {no}");
+        }
+    }
+}
+
+/// Who wants everything written that is dirty now was kept by what others changed meanwhile: as long as they went on.
+#[test]
+fn what_is_changed_meanwhile_keeps_nobody_from_having_written_everything() {
+    let disk = folder::clean_folder(9);
+    let (storage, barrier, other) = behind_a_barrier(&disk);
+    change(&storage, PageId::new(SPACE, PAGE), 2).unwrap();
+    let now = storage.log().current_lsn();
+    barrier.close("t.ibd");
+    std::thread::scope(|s| {
+        let everything = s.spawn(|| storage.flush_everything());
+        barrier.wait_for_a_visitor();
+        change(&storage, other, 2).unwrap();
+        barrier.open();
+        everything.join().unwrap().unwrap();
+    });
+    assert!(storage.log().checkpoint_lsn() >= now);
+    assert_eq!(in_file(&disk, "/db/t.ibd", PageId::new(SPACE, PAGE)), 2);
+    assert!(storage.pool().oldest_modification().is_some(), "nobody waited for what came later");
 }
 
 #[test]

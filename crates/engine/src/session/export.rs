@@ -33,8 +33,8 @@ impl Session {
         self.wait_for_writers(tables)?;
         let core = self.core.clone();
         let mut export = Export::begin(core.clone());
-        core.storage.flush_everything()?;
         for table in tables.iter().filter(|table| table.space != SpaceId::SYSTEM) {
+            core.storage.flush_space(table.space)?;
             // The description has it, whether anybody has asked for a value or not.
             auto_inc::next(&core, table)?;
             export.describe(table, host)?;

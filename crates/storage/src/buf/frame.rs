@@ -72,6 +72,15 @@ impl Frame {
     /// Nothing of the page has to be written, or is being written.
     #[inline]
     pub(crate) fn is_clean(&self) -> bool {
-        self.oldest_modification() == 0 && !self.flushing.load(Ordering::Acquire)
+        self.unsettled().is_none()
+    }
+
+    /// Whether a page that is dirty or on its way to the disk is on its way.
+    #[inline]
+    pub(crate) fn unsettled(&self) -> Option<bool> {
+        // A frame leaves the dirty ones after it was marked as being on its way.
+        let dirty = self.oldest_modification() != 0;
+        let under_way = self.flushing.load(Ordering::Acquire);
+        (dirty || under_way).then_some(under_way)
     }
 }

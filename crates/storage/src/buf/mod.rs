@@ -34,6 +34,7 @@ mod lru;
 mod page_map;
 mod read_ahead;
 mod reader;
+mod unsettled;
 
 pub(crate) use arena::ArenaFrame;
 use call::Call;
@@ -44,6 +45,7 @@ pub use guard::{FramePosition, OptimisticPage, PageReadGuard, PageWriteGuard, as
 use lru::LruList;
 use page_map::PageMap;
 pub use read_ahead::ReadAhead;
+pub(crate) use unsettled::Unsettled;
 
 use crate::error::{Error, Result};
 use crate::frames::{FrameMemory, prefetch};
@@ -491,16 +493,6 @@ impl BufferPool {
         let frame_no = self.map.peek(&self.frames, page)?;
         let frame = self.frame(frame_no);
         (frame.oldest_modification() != 0 && !frame.flushing.load(Ordering::Relaxed)).then_some(frame_no)
-    }
-
-    /// The frame of a page that is dirty or on its way to the disk, and whether it is on its way.
-    pub(crate) fn peek_unsettled(&self, page: PageId) -> Option<(u32, bool)> {
-        let frame_no = self.map.peek(&self.frames, page)?;
-        let frame = self.frame(frame_no);
-        // A frame leaves the dirty ones after it was marked as being on its way.
-        let dirty = frame.oldest_modification() != 0;
-        let under_way = frame.flushing.load(Ordering::Acquire);
-        (dirty || under_way).then_some((frame_no, under_way))
     }
 
     fn latch_exclusive(&self, frame_no: u32, page: PageId) -> Option<PageWriteGuard<'_>> {

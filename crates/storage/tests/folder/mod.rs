@@ -55,9 +55,14 @@ pub(crate) fn allocate(storage: &Storage, segment: SegmentHeader) -> PageNo {
 pub(crate) fn create_space(storage: &Storage, space: SpaceId, name: &str) -> SegmentHeader {
     let flags = SpaceFlags::new(storage.options().page_size, false, false).unwrap();
     storage.create_table_space(space, flags, name).unwrap();
+    create_segment(storage, space, 100)
+}
+
+/// A new segment, whose header is there on the first page.
+pub(crate) fn create_segment(storage: &Storage, space: SpaceId, offset: u16) -> SegmentHeader {
     let mut mtr = storage.begin().unwrap();
     mtr.keep_before_images();
-    let made = fsp::create_segment(&mut mtr, space, HeaderPlace::OnFirstPage { offset: 100 }).unwrap();
+    let made = fsp::create_segment(&mut mtr, space, HeaderPlace::OnFirstPage { offset }).unwrap();
     mtr.commit();
     made.header
 }

@@ -234,7 +234,7 @@ fn fill(
     let filled = filled.open(storage, None)?;
     let seen = (found.rows, found.row_id);
     remove_left(core, &filled, found, &watched)?;
-    storage.flush_everything()?;
+    storage.flush_space(parts.space)?;
     Ok((Arc::new(filled), seen))
 }
 
