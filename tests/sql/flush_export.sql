@@ -30,6 +30,9 @@ flush tables nothing for export;
 flush tables s for export;
 show warnings;
 unlock tables;
+flush tables s with read lock;
+show warnings;
+unlock tables;
 flush tables p, c for export;
 show warnings;
 select count(*) from p join c on p.a = c.a;
@@ -70,3 +73,7 @@ flush tables h with read lock;
 drop temporary table h;
 insert into h values (2);
 unlock tables;
+# The server's own tables are not for it.
+alter table mysql.user discard tablespace;
+alter table mysql.db import tablespace;
+select count(*) > 0 from mysql.user;

@@ -144,6 +144,12 @@ impl Partition {
             subpartitions: Vec::new(),
         }
     }
+
+    /// Its files, and those of its subpartitions, are in the folder.
+    pub fn leave_directory(&mut self) {
+        self.data_directory = None;
+        self.subpartitions.iter_mut().for_each(Partition::leave_directory);
+    }
 }
 
 impl Method {

@@ -16,7 +16,8 @@ use crate::workshop::links;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use vaquita_format::cfg::TableMeta;
-use vaquita_sql::SqlResult;
+use vaquita_format::filename::TableFile;
+use vaquita_sql::{SqlResult, create_tables_of};
 
 /// What the command line says.
 #[derive(Debug, clap::Args)]
@@ -47,12 +48,14 @@ pub(crate) fn run(args: &ImportArgs, out: &mut dyn Write, err: &mut dyn Write) -
     }
     let files = files_of(&args.files)?;
     let definitions = args.sql.as_deref().map(absolute).transpose()?;
+    let described = definitions.as_deref().map(described_by).transpose()?;
     let own = absolute(&args.dir)?;
     // Whoever may run this may read any file.
     let db = OpenOptions::new().set("secure_file_priv", "").open(&args.dir);
     let db = db.map_err(|e| format!("{}: {}", args.dir.display(), e.message))?;
     let done = db.connect().map_err(|e| e.message.into_owned()).and_then(|mut connection| {
-        let import = Import { own: &own, database: args.database.as_deref(), definitions };
+        let described = described.as_deref().filter(|_| files.len() > 1);
+        let import = Import { own: &own, database: args.database.as_deref(), definitions, described };
         import.all(&mut connection, &files, out, err).map_err(|e| e.to_string())
     });
     let closed = db.close().map_err(|e| format!("{}: {}", args.dir.display(), e.message));
@@ -73,7 +76,8 @@ fn files_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let before = out.len();
         for entry in entries {
             let file = entry.map_err(|e| format!("{}: {e}", path.display()))?.path();
-            if file.extension().is_some_and(|extension| extension == "ibd") {
+            let is_table = file.extension().is_some_and(|extension| extension == "ibd");
+            if is_table && !is_of_words(&file) || links::is_link(&file) {
                 out.push(file);
             }
         }
@@ -83,6 +87,22 @@ fn files_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         out[before..].sort();
     }
     Ok(out)
+}
+
+/// Whether a file is of words of a FULLTEXT index, which are found anew: the numbers of the table, and of the index, are in its name.
+fn is_of_words(file: &Path) -> bool {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy());
+    let number = stem.as_deref().and_then(|stem| stem.strip_prefix("FTS_")?.get(..17));
+    number
+        .and_then(|number| number.strip_suffix('_'))
+        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// The tables that a file of definitions tells of.
+fn described_by(path: &Path) -> Result<Vec<String>, String> {
+    let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let all = create_tables_of(&text).map_err(|e| format!("{}: {}", path.display(), e.message))?;
+    Ok(all.into_iter().map(|one| one.table).collect())
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, String> {
@@ -95,6 +115,8 @@ struct Import<'a> {
     own: &'a Path,
     database: Option<&'a str>,
     definitions: Option<PathBuf>,
+    /// The tables that they tell of, if there are several files: each is of the one of its name.
+    described: Option<&'a [String]>,
 }
 
 impl Import<'_> {
@@ -148,6 +170,12 @@ impl Import<'_> {
         let database = self.database_of(file).map_err(|why| (2, format!("{name}: {why}")))?;
         let mut text = format!("import table from {}", literal(file));
         if let Some(definitions) = &self.definitions {
+            let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+            let table = TableFile::parse(&stem).table;
+            if self.described.is_some_and(|all| !all.contains(&table)) {
+                let by = definitions.display();
+                return Err((2, format!("{name}: {by} has no CREATE TABLE for `{table}`")));
+            }
             text += &format!(" using {}", literal(definitions));
         }
         let mut run = || -> SqlResult<Vec<String>> {

@@ -191,6 +191,8 @@ fn an_export_is_for_those_who_may_lock_and_read() {
                     run(&mut client, "unlock tables");
                 }
             }
+            let answer = client.query("flush tables information_schema.tables for export");
+            said.push(format!("{user}: {}", answer.unwrap_err()));
         }
         said
     };

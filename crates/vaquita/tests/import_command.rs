@@ -130,6 +130,15 @@ fn what_nothing_tells_is_said() {
     // Once more: the name is taken.
     let (code, _, err) = run(&["--sql", sql.to_str().unwrap()]);
     assert!(code == 2 && err.contains("already exists"), "{code}: {err}");
+    // A single statement is for a single file of any name, and for none of several that has another one.
+    let other = from.join("other.ibd");
+    std::fs::copy(&ibd, &other).unwrap();
+    let (code, out, err) =
+        vaquita(&[&"import", &dir, &other, &ibd, &"--database", &"several", &"--sql", &sql]);
+    assert_eq!((code, out.matches(" has 4 rows").count()), (2, 1), "{out}");
+    assert!(out.contains("Table 'several.types_compact' has 4 rows of"), "{out}");
+    assert!(err.contains("other.ibd: ") && err.contains("has no CREATE TABLE for `other`"), "{err}");
+    std::fs::remove_file(&other).unwrap();
     // Where no description is, roots are found.
     std::fs::remove_file(from.join("types_compact.cfg")).unwrap();
     std::fs::copy(fixture("types_compact.frm"), from.join("types_compact.frm")).unwrap();
@@ -151,6 +160,21 @@ fn words_are_found_again() {
     std::fs::create_dir(&from).unwrap();
     server.export("test", &["f"], &from).unwrap();
     let dir = folder(&scratch);
+    // The files of words, which lie beside it in a database's folder, are passed over; where a link leads is to be named.
+    let words = std::fs::read_dir(server.datadir().join("test")).unwrap().map(|entry| entry.unwrap());
+    let words: Vec<_> =
+        words.filter(|entry| entry.file_name().to_string_lossy().starts_with("FTS_")).collect();
+    assert!(words.len() > 6, "{words:?}");
+    for file in words {
+        std::fs::copy(file.path(), from.join(file.file_name())).unwrap();
+    }
+    let (code, out, err) = vaquita(&[&"import", &dir, &from, &"--database", &"whole"]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+    assert_eq!(answer(&dir, "show tables from whole"), "f\n");
+    assert_eq!(answer(&dir, "select id from whole.f where match (t) against ('again')"), "4\n");
+    std::fs::write(from.join("far.isl"), "/nowhere/far.ibd").unwrap();
+    let (code, _, err) = vaquita(&[&"import", &dir, &from, &"--database", &"linked"]);
+    assert!(code == 2 && err.contains("far.isl is a link; name the file that it leads to"), "{err}");
     let finds = |word: &str| {
         answer(
             &dir,

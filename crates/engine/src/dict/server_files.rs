@@ -18,7 +18,7 @@ use vaquita_format::frm::{
 };
 use vaquita_format::frm_view;
 use vaquita_format::index_def::RowFormat;
-use vaquita_io::{OpenMode, OpenOptions};
+use vaquita_io::{ErrorKind, OpenMode, OpenOptions};
 use vaquita_storage::Storage;
 
 /// The version of MySQL that the files of a folder say which are kept up here: one that there never was. By it is seen whether a server has
@@ -27,7 +27,7 @@ pub const KEPT_VERSION: u32 = 50_699;
 /// Longest `.frm`.
 pub(crate) const FRM_MAX: u64 = 16 << 20;
 /// How much of a `.frm` tells whether it is a view's.
-const VIEW_HEAD: u64 = 16;
+const VIEW_HEAD: usize = 16;
 
 /// What a MySQL server keeps of a table beside its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,14 +144,27 @@ pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
             if path.extension().is_none_or(|extension| extension != "frm") {
                 continue;
             }
-            let is_view = read(storage, &path, VIEW_HEAD)?.is_some_and(|head| frm_view::is_view(&head));
-            if is_view && let Some(bytes) = read(storage, &path, FRM_MAX)? {
+            if is_of_view(storage, &path)?
+                && let Some(bytes) = read(storage, &path, FRM_MAX)?
+            {
                 let names = (database.to_string_lossy().into_owned(), name.to_string_lossy().into_owned());
                 found.push((names.0, names.1, bytes));
             }
         }
     }
     Ok(found)
+}
+
+/// Whether a `.frm` is a view's, which its first bytes tell: a folder may have thousands.
+fn is_of_view(storage: &Storage, path: &Path) -> EngineResult<bool> {
+    let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
+    let mut head = [0; VIEW_HEAD];
+    let opened = storage.fs().open(path, OpenOptions::new(OpenMode::Read));
+    match opened.and_then(|file| file.read_at(&mut head, 0)) {
+        Ok(()) => Ok(frm_view::is_view(&head)),
+        Err(e) if matches!(e.kind, ErrorKind::NotFound | ErrorKind::ShortRead) => Ok(false),
+        Err(e) => Err(io(e)),
+    }
 }
 
 fn extra_of(frm: &Frm, table: &TableParts) -> TableExtra {

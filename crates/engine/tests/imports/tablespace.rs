@@ -221,6 +221,14 @@ fn what_is_no_file_of_the_table_changes_nothing() {
         "Number of indexes don't match, table has 3 indexes but the tablespace meta-data file has 2 indexes",
         &|m| drop(m.indexes.pop()),
     );
+    // How many indexes there are is looked at before the columns, some of which they tell to be in an order.
+    other(
+        "Number of indexes don't match, table has 3 indexes but the tablespace meta-data file has 2 indexes",
+        &|m| {
+            m.indexes.pop();
+            m.columns[1].column.len = 8;
+        },
+    );
     for (what, description) in others {
         let disk = whole.fork(5);
         disk.put_file(DESCRIPTION.as_ref(), &description);
@@ -228,6 +236,26 @@ fn what_is_no_file_of_the_table_changes_nothing() {
         let refused = engine.session().import_tablespace(TABLE);
         assert!(matches!(&refused, Err(Error::SchemaMismatch(text)) if *text == what), "{what}: {refused:?}");
         assert!(is_discarded(&engine));
+    }
+}
+
+/// Without a description the row format is said that the file's flags and pages tell, as by MySQL 5.6.24.
+#[test]
+fn a_file_of_another_row_format_is_told() {
+    let formats = [
+        (RowFormat::Redundant, "ROW_TYPE_REDUNDANT"),
+        (RowFormat::Compact, "ROW_TYPE_COMPACT"),
+        (RowFormat::Dynamic, "ROW_TYPE_DYNAMIC"),
+    ];
+    for (of_file, theirs) in formats {
+        let exported = exported(of_file);
+        for (of_table, ours) in formats.into_iter().filter(|(format, _)| *format != of_file) {
+            let engine = open(&folder(&exported, of_table, false)).unwrap();
+            let refused = engine.session().import_tablespace(TABLE);
+            let wanted = format!("Table has {ours} row format, .ibd file has {theirs} row format.");
+            assert!(matches!(&refused, Err(Error::SchemaMismatch(text)) if *text == wanted), "{refused:?}");
+            assert!(is_discarded(&engine));
+        }
     }
 }
 

@@ -157,13 +157,14 @@ impl FileSystem for RealDisk {
 
     fn list_dir(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let fail = |e: std::io::Error| Error::from_os(&e, "list", path);
-        let mut entries = std::fs::read_dir(path)
+        let mut names = std::fs::read_dir(path)
             .map_err(fail)?
-            .map(|entry| entry.map(|e| e.path()))
+            .map(|entry| entry.map(|e| e.file_name()))
             .collect::<std::io::Result<Vec<_>>>()
             .map_err(fail)?;
-        entries.sort();
-        Ok(entries)
+        // In the order of their paths, which is much dearer to find: those are compared part by part.
+        names.sort_unstable();
+        Ok(names.into_iter().map(|name| path.join(name)).collect())
     }
 
     fn is_dir(&self, path: &Path) -> bool {

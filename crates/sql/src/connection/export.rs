@@ -43,11 +43,7 @@ impl Connection {
                 Err(Error::TableChanged(_)) => {}
                 Err(e) => return Err(error::engine(&e)),
                 Ok(()) => {
-                    for table in locked.iter().filter(|table| table.space == SpaceId::SYSTEM) {
-                        let (database, name) = vaquita_catalog::sql_name(&table.name);
-                        let text = format!("InnoDB: Table '\"{database}\".\"{name}\"' in system tablespace");
-                        self.state.warnings.warn(1809, text);
-                    }
+                    self.warn_of_system_tablespace(&locked);
                     return Ok(());
                 }
             }
@@ -70,7 +66,18 @@ impl Connection {
                 }
             });
         }
-        error::of_engine(self.describe(&locked, &kept))
+        error::of_engine(self.describe(&locked, &kept))?;
+        self.warn_of_system_tablespace(&locked);
+        Ok(())
+    }
+
+    /// Tables that have no file that could be copied.
+    fn warn_of_system_tablespace(&mut self, tables: &[Arc<Table>]) {
+        for table in tables.iter().filter(|table| table.space == SpaceId::SYSTEM) {
+            let (database, name) = vaquita_catalog::sql_name(&table.name);
+            let text = format!("InnoDB: Table '\"{database}\".\"{name}\"' in system tablespace");
+            self.state.warnings.warn(1809, text);
+        }
     }
 
     /// What a MySQL server would keep of a table (`vaquita_export_frm`); `None` if it is not asked for, or stands there already.
@@ -125,6 +132,9 @@ impl Connection {
         let mut found: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
         for table in tables {
             let (database, name) = self.named(table)?;
+            if database.eq_ignore_ascii_case("information_schema") {
+                return Err(self.database_denied(&database));
+            }
             if crate::ddl::views::find(&self.cx(), &database, &name).is_some() {
                 return Err(SqlError::new(1347, format!("'{database}.{name}' is not BASE TABLE")));
             }

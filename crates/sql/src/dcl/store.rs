@@ -300,6 +300,11 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
 /// Tables that the first version made.
 const TABLES_OF_FIRST_VERSION: u64 = 7;
 
+/// Whether it is a table that the server keeps for itself.
+pub(crate) fn is_kept_by_server(database: &str, table: &str) -> bool {
+    database == "mysql" && TABLES.iter().any(|kept| kept.name == table)
+}
+
 /// Whether the folder has never had accounts: it is to get the tables and `root@localhost`. Tables that were there and are
 /// gone are no reason to let everybody in.
 pub(super) fn is_new(db: &Database) -> SqlResult<bool> {

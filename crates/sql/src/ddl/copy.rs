@@ -69,8 +69,9 @@ pub(super) fn rebuild(
     without: &[String],
     beside: Concurrency,
     ignore: bool,
+    as_copy: bool,
 ) -> SqlResult<Copied> {
-    let (name, spec) = names_and_spec(cx, old, definition)?;
+    let (name, spec) = names_and_spec(cx, old, definition, as_copy)?;
     let renamed = renamed(&old.definition, definition);
     let keys = KeptKeys { without, renamed: &renamed };
     let StmtCx { db, engine, state } = cx;
@@ -96,7 +97,7 @@ pub(super) fn rebuild_beside(
     beside: Concurrency,
     as_copy: bool,
 ) -> SqlResult<Copied> {
-    let (name, spec) = names_and_spec(cx, old, definition)?;
+    let (name, spec) = names_and_spec(cx, old, definition, as_copy)?;
     let renamed = renamed(&old.definition, definition);
     let keys = KeptKeys { without, renamed: &renamed };
     let StmtCx { db, engine, state } = cx;
@@ -171,6 +172,7 @@ fn names_and_spec(
     cx: &mut StmtCx<'_>,
     old: &TableInfo,
     definition: &Definition,
+    as_copy: bool,
 ) -> SqlResult<(String, TableSpec)> {
     let name = engine_name(&old.definition.database, &old.definition.name)?;
     let temporary = format!("{}/#sql-vq{:x}", file_name(&old.definition.database)?, old.table.id.get());
@@ -178,14 +180,26 @@ fn names_and_spec(
         super::server_files::check(cx, definition)?;
     }
     let mut spec = definition.to_spec(Some(&temporary))?;
-    // A table of a format that is not for the system tablespace stays where it is.
+    // Only a copy leaves a file of the table's own, unless the format, or a directory of a partition, is not for the system tablespace.
+    let is_elsewhere = |parts: &[vaquita_engine::PartSpec]| parts.iter().any(|part| part.directory.is_some());
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table")
-        || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic;
+        || !as_copy && has_own_file(&old.table)
+        || definition.row_format == vaquita_engine::lower::RowFormat::Dynamic
+        || is_elsewhere(&spec.parts);
     if spec.directory.is_some() && !spec.file_per_table {
         super::directories::leave(cx);
     }
     super::limits::settle_row_size(cx, &mut spec)?;
     Ok((name, spec))
+}
+
+/// Whether a table, or a part of it, is in a file of its own.
+fn has_own_file(table: &Table) -> bool {
+    let is_own = |table: &Table| table.space != vaquita_base::SpaceId::SYSTEM;
+    match &table.parts {
+        Some(parts) => parts.tables.iter().any(|part| is_own(part)),
+        None => is_own(table),
+    }
 }
 
 fn copied(done: Result<Copied, Failure>, definition: &Definition) -> SqlResult<Copied> {

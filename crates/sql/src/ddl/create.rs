@@ -32,7 +32,6 @@ pub(super) fn create_table_of(
     file: Option<&ImportFile>,
 ) -> SqlResult<Outcome> {
     directories::check_written(cx, written.options)?;
-    partitions::check_written(cx, written)?;
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let engine_name = engine_name(&database, &name)?;
@@ -72,7 +71,8 @@ pub(super) fn create_table_of(
     check_primary_key(cx, &definition)?;
     definition.options.set_created(cx.state.now_us / 1_000_000);
     definition.check_row_bytes()?;
-    directories::settle(cx, &mut definition, written.options, written.temporary)?;
+    let partitioned = written.partitioning.is_some();
+    directories::settle(cx, &mut definition, written.options, written.temporary, partitioned)?;
     match file {
         None => limits::settle_row_format(cx, &mut definition, false)?,
         Some(file) => limits::take_row_format(&mut definition, file.row_format()),
@@ -203,8 +203,9 @@ fn like_definition(
     definition.name = name.to_owned();
     // As MySQL: foreign keys are not copied.
     definition.foreign_keys.clear();
-    // Nor where the file is.
+    // Nor where the file is; those of partitions are, as they are said in the clause.
     definition.directory = None;
+    directories::settle_clause(cx, &mut definition)?;
     definition.number_checks();
     Ok(definition)
 }

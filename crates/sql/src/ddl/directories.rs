@@ -6,7 +6,8 @@ use super::limits::is_strict;
 use crate::statement::StmtCx;
 use std::path::Path;
 use vaquita_catalog::Definition;
-use vaquita_parser::ast::TableOption;
+use vaquita_catalog::partitioning::{Partition, Partitioned};
+use vaquita_parser::ast::{PartitionDef, TableOption};
 use vaquita_types::{SqlError, SqlMode, SqlResult};
 
 /// Longest directory.
@@ -30,21 +31,97 @@ pub(super) fn check_written(cx: &StmtCx<'_>, options: &[TableOption<'_>]) -> Sql
     Ok(())
 }
 
-/// Checks the directory of a partition.
+/// Settles what partitions that a statement makes say of directories; `true`: they are to have none. What a partition says holds for its
+/// subpartitions that say nothing.
 ///
 /// # Errors
-/// 1210: it is in the folder; 1235 tables without files of their own.
-pub(super) fn check_partition(cx: &StmtCx<'_>, path: Option<&str>) -> SqlResult<()> {
-    match path {
-        None => Ok(()),
-        Some(path) if is_in_folder(cx, path) => {
-            Err(SqlError::new(1210, format!("Incorrect arguments to {DATA}")))
+/// 1210: one is in the folder, or does not begin at the root. Under `innodb_strict_mode` 1031 for what else would be ignored.
+pub(super) fn settle_partitions(
+    cx: &mut StmtCx<'_>,
+    table: &str,
+    partitions: &[PartitionDef<'_>],
+) -> SqlResult<bool> {
+    // Those of all names, and of those that have files.
+    let (mut named, mut parts) = (Vec::new(), Vec::new());
+    for partition in partitions {
+        let whole = written(cx, partition.options);
+        for one in partition.subpartitions {
+            let (data, index) = written(cx, one.options);
+            parts.push((data.or_else(|| whole.0.clone()), index.or_else(|| whole.1.clone())));
         }
-        Some(_) if !cx.db.globals().is_on("innodb_file_per_table") => {
-            Err(SqlError::unsupported("DATA DIRECTORY of a partition without innodb_file_per_table"))
+        let first = parts.len() - partition.subpartitions.len();
+        named.push(whole.clone());
+        named.extend_from_slice(&parts[first..]);
+        if partition.subpartitions.is_empty() {
+            parts.push(whole);
         }
-        Some(_) => Ok(()),
     }
+    let both =
+        |(data, index): &(Option<String>, Option<String>)| [(data.clone(), DATA), (index.clone(), INDEX)];
+    let said: Vec<(String, &str)> =
+        named.iter().flat_map(both).filter_map(|(path, name)| Some((path?, name))).collect();
+    for (path, name) in &said {
+        if !path.starts_with('/') || path.len() > LENGTH_MAX || is_in_folder(cx, path) {
+            return Err(SqlError::new(1210, format!("Incorrect arguments to {name}")));
+        }
+    }
+    if cx.state.vars.sql_mode.has(SqlMode::NO_DIR_IN_CREATE) {
+        said.iter().for_each(|(_, name)| ignore(cx, name));
+        return Ok(true);
+    }
+    let has_own_files = cx.db.globals().is_on("innodb_file_per_table");
+    for (data, index) in &parts {
+        let refused = data.is_some() && !has_own_files;
+        if refused {
+            cx.state.warnings.warn(1478, "InnoDB: DATA DIRECTORY requires innodb_file_per_table.");
+        }
+        if is_strict(cx) {
+            refuse(cx, table, refused, index.is_some())?;
+        }
+        if refused {
+            ignore(cx, DATA);
+        }
+        if index.is_some() {
+            ignore(cx, INDEX);
+        }
+    }
+    Ok(!has_own_files)
+}
+
+/// Settles the directories of partitions of a table that is made as another one is.
+///
+/// # Errors
+/// A clause that cannot be read.
+pub(super) fn settle_clause(cx: &mut StmtCx<'_>, definition: &mut Definition) -> SqlResult<()> {
+    let has_no_own_files = !cx.db.globals().is_on("innodb_file_per_table");
+    let unwanted = cx.state.vars.sql_mode.has(SqlMode::NO_DIR_IN_CREATE) || has_no_own_files;
+    if definition.partitioning.is_empty() || !unwanted {
+        return Ok(());
+    }
+    let mut partitioned = Partitioned::of_clause(&definition.partitioning)?;
+    let said = partitioned.parts().filter(|(_, part)| part.data_directory.is_some()).count();
+    (0..said).for_each(|_| ignore(cx, DATA));
+    if said != 0 {
+        partitioned.partitions.iter_mut().for_each(Partition::leave_directory);
+        definition.partitioning = partitioned.to_clause();
+    }
+    Ok(())
+}
+
+/// Under `innodb_strict_mode` nothing is ignored.
+fn refuse(cx: &mut StmtCx<'_>, table: &str, data: bool, index: bool) -> SqlResult<()> {
+    if index {
+        cx.state.warnings.warn(1478, "InnoDB: INDEX DIRECTORY is not supported");
+    }
+    match data || index {
+        true => Err(no_such_option(table)),
+        false => Ok(()),
+    }
+}
+
+/// What is said of an option that a table cannot have.
+pub(super) fn no_such_option(table: &str) -> SqlError {
+    SqlError::new(1031, format!("Table storage engine for '{table}' doesn't have this option"))
 }
 
 /// The directories of options; of several the last counts.
@@ -60,7 +137,7 @@ fn written(cx: &StmtCx<'_>, options: &[TableOption<'_>]) -> (Option<String>, Opt
     (data, index)
 }
 
-/// Gives a table that is made its directory.
+/// Gives a table that is made its directory. Those of a table that is partitioned are ignored, as its files are those of its partitions.
 ///
 /// # Errors
 /// 1210: it is in the folder. Under `innodb_strict_mode` 1031 for what else would be ignored.
@@ -69,6 +146,7 @@ pub(super) fn settle(
     definition: &mut Definition,
     options: &[TableOption<'_>],
     temporary: bool,
+    partitioned: bool,
 ) -> SqlResult<()> {
     let (data, index) = written(cx, options);
     for (path, name) in [(&data, DATA), (&index, INDEX)] {
@@ -83,6 +161,9 @@ pub(super) fn settle(
             .for_each(|(_, name)| ignore(cx, name));
         return Ok(());
     }
+    if partitioned {
+        return Ok(());
+    }
     let mut refused = false;
     if data.is_some() && !cx.db.globals().is_on("innodb_file_per_table") {
         cx.state.warnings.warn(1478, "InnoDB: DATA DIRECTORY requires innodb_file_per_table.");
@@ -93,13 +174,7 @@ pub(super) fn settle(
         refused = true;
     }
     if is_strict(cx) {
-        if index.is_some() {
-            cx.state.warnings.warn(1478, "InnoDB: INDEX DIRECTORY is not supported");
-        }
-        if refused || index.is_some() {
-            let text = format!("Table storage engine for '{}' doesn't have this option", definition.name);
-            return Err(SqlError::new(1031, text));
-        }
+        refuse(cx, &definition.name, refused, index.is_some())?;
     }
     if refused {
         ignore(cx, DATA);

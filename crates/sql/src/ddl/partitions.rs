@@ -3,7 +3,7 @@
 use super::directories;
 use crate::statement::StmtCx;
 use vaquita_catalog::Definition;
-use vaquita_catalog::partitioning::{Bound, Partitioned, Values, WhichText};
+use vaquita_catalog::partitioning::{Bound, Partition, Partitioned, Values, WhichText};
 use vaquita_engine::lower::charset::Charset;
 use vaquita_expr::scope::unknown_column;
 use vaquita_expr::{CompileCx, Resolved, Row, Scope, compile};
@@ -16,22 +16,10 @@ pub(crate) fn not_partitioned() -> SqlError {
     SqlError::new(1505, "Partition management on a not partitioned table is not possible")
 }
 
-/// What is said of directories of partitions.
-///
-/// # Errors
-/// 1103, as of tables.
-pub(super) fn check_written(cx: &StmtCx<'_>, written: &ast::CreateTable<'_>) -> SqlResult<()> {
-    let partitions = written.partitioning.map_or(&[][..], |partitioning| partitioning.partitions);
-    for part in partitions.iter().flat_map(|p| std::iter::once(p).chain(p.subpartitions)) {
-        directories::check_written(cx, part.options)?;
-    }
-    Ok(())
-}
-
 /// Gives a table that is made its clause.
 ///
 /// # Errors
-/// Those of the clause and its constants; 1210 a directory that is in the folder.
+/// Those of the clause and its constants; of directories, as [`directories::settle_partitions`].
 pub(super) fn settle(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
@@ -40,7 +28,12 @@ pub(super) fn settle(
 ) -> SqlResult<()> {
     let text = which_text(cx, sql);
     let mut partitioned = Partitioned::read(written, text, &mut |e| constant(cx, e))?;
-    keep(cx, definition, &mut partitioned)
+    if directories::settle_partitions(cx, &definition.name, written.partitions)? {
+        partitioned.partitions.iter_mut().for_each(Partition::leave_directory);
+    }
+    // There is no file that it would be of.
+    definition.directory = None;
+    keep(definition, &mut partitioned)
 }
 
 /// The text of a statement.
@@ -51,16 +44,9 @@ pub(super) fn which_text<'t>(cx: &StmtCx<'_>, sql: &'t [u8]) -> WhichText<'t> {
 /// Holds a clause against its table, which has it from then on.
 ///
 /// # Errors
-/// As [`settle`].
-pub(super) fn keep(
-    cx: &mut StmtCx<'_>,
-    definition: &mut Definition,
-    partitioned: &mut Partitioned,
-) -> SqlResult<()> {
+/// Those of the clause.
+pub(super) fn keep(definition: &mut Definition, partitioned: &mut Partitioned) -> SqlResult<()> {
     in_character_sets(definition, partitioned);
-    for (_, part) in partitioned.parts() {
-        directories::check_partition(cx, part.data_directory.as_deref())?;
-    }
     check::checked(definition, partitioned)?;
     definition.partitioning = partitioned.to_clause();
     Ok(())

@@ -90,7 +90,7 @@ fn files_of(
     Ok(named.map(|parts| parts.iter().map(|&at| files[at].clone()).collect()))
 }
 
-/// The table of a statement, which is no view and has a tablespace of its own.
+/// The table of a statement, which is no view, none of the server's own, and has a tablespace of its own.
 fn named(
     cx: &mut StmtCx<'_>,
     name: &ObjectName<'_>,
@@ -99,6 +99,9 @@ fn named(
     let (database, table) = names_of(cx, name)?;
     if views::find(cx, &database, &table).is_some() {
         return Err(views::not_table(&database, &table));
+    }
+    if crate::dcl::is_kept_by_server(&database, &table) {
+        return Err(super::directories::no_such_option(&table));
     }
     let engine_name = engine_name(&database, &table)?;
     if cx.engine.temporary_table(&engine_name).is_some() {

@@ -57,7 +57,7 @@ use vaquita_base::{PageNo, SpaceId};
 use vaquita_btree::Cursor;
 use vaquita_format::cfg::TableMeta;
 use vaquita_format::flags::SpaceFlags;
-use vaquita_format::index_def::IndexDef;
+use vaquita_format::index_def::{IndexDef, RowFormat};
 use vaquita_format::record::Offsets;
 use vaquita_format::roots::{Root, find_roots};
 use vaquita_format::tuple::TupleField;
@@ -68,7 +68,7 @@ use vaquita_txn::TrxShared;
 /// How a tablespace was imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// There was no description beside the file: where it should be, as below the folder.
+    /// There was no description beside the file: where it should be, as below the folder if the file is there.
     pub without_description: Option<String>,
     /// The table has no FULLTEXT indexes any more, whose words are to be found again: it had some.
     pub without_words: bool,
@@ -156,6 +156,7 @@ fn take_in(
             parts.auto_inc_from = file.autoinc;
             None
         }
+        None if parts.directory.is_some() => Some(path.with_extension("cfg").display().to_string()),
         None => Some(format!("./{}.cfg", row.name)),
     };
     Ok((Imported { without_description, without_words: false }, row_id))
@@ -188,8 +189,8 @@ fn examine(
         return Err(bad(format!("{} is not there", path.display()), true));
     }
     let source = Source::open(fs, path, parts.page_size).map_err(|e| bad(e, false))?;
-    // Where an export has put it does not matter.
-    if source.flags.atomic_blobs() != flags.atomic_blobs() {
+    // Where an export has put it does not matter. Without a description its row format is said.
+    if description.is_some() && source.flags.atomic_blobs() != flags.atomic_blobs() {
         return Err(Error::SchemaMismatch(format!(
             "Table flags don't match, server table has {:#x} and the tablespace has {:#x}",
             flags.encode(),
@@ -300,7 +301,10 @@ fn find_trees(
             defs.iter().map(root_of).collect::<Result<_>>()?
         }
         None => {
-            find_roots(table.clustered().def().page_size(), source.n_pages, &|no| source.page(no, accepted))
+            let page = |no| source.page(no, accepted);
+            let roots = find_roots(table.clustered().def().page_size(), source.n_pages, &page);
+            check_row_format(source, &roots, table)?;
+            roots
         }
     };
     if roots.len() != defs.len() {
@@ -312,6 +316,29 @@ fn find_trees(
     }
     let taken = |(def, root): (Arc<IndexDef>, &Root)| Taken { def, from: root.index, root: root.page };
     Ok(defs.into_iter().zip(&roots).map(taken).collect())
+}
+
+/// Holds the row format that a file's flags and the pages of its trees tell against the table's.
+fn check_row_format(source: &Source, roots: &[Root], table: &Table) -> Result<()> {
+    let found = match roots.first() {
+        _ if source.flags.atomic_blobs() => RowFormat::Dynamic,
+        Some(root) if !root.comp => RowFormat::Redundant,
+        _ => RowFormat::Compact,
+    };
+    let name = |format| match format {
+        RowFormat::Redundant => "ROW_TYPE_REDUNDANT",
+        RowFormat::Compact => "ROW_TYPE_COMPACT",
+        RowFormat::Dynamic => "ROW_TYPE_DYNAMIC",
+        RowFormat::Compressed => "ROW_TYPE_COMPRESSED",
+    };
+    if found == table.row_format || roots.is_empty() && found != RowFormat::Dynamic {
+        return Ok(());
+    }
+    Err(Error::SchemaMismatch(format!(
+        "Table has {} row format, .ibd file has {} row format.",
+        name(table.row_format),
+        name(found)
+    )))
 }
 
 fn refused(e: Failure, table: &str) -> Error {

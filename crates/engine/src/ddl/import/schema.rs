@@ -26,15 +26,15 @@ pub(super) fn compare(table: &TableMeta, file: &TableMeta) -> Result<(), String>
             file.columns.len()
         ));
     }
-    for column in &table.columns {
-        compare_column(column, file)?;
-    }
     if table.indexes.len() != file.indexes.len() {
         return Err(format!(
             "Number of indexes don't match, table has {} indexes but the tablespace meta-data file has {} indexes",
             table.indexes.len(),
             file.indexes.len()
         ));
+    }
+    for column in &table.columns {
+        compare_column(column, file)?;
     }
     table.indexes.iter().try_for_each(|index| compare_index(index, file))
 }

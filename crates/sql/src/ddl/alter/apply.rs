@@ -44,7 +44,7 @@ pub(super) fn apply(
     };
     let copied = match rebuilt {
         true => copy::rebuild_beside(cx, info, &definition, without, beside, as_copy)?,
-        false => copy::rebuild(cx, info, &definition, without, beside, ignore)?,
+        false => copy::rebuild(cx, info, &definition, without, beside, ignore, as_copy)?,
     };
     match copied {
         Copied::Stale => Ok(None),

@@ -6,6 +6,7 @@
 //! | EXCHANGE PARTITION | a part and a table change places: [`exchange`](super::exchange) |
 //! | all else: other ways to divide rows, COALESCE, REORGANIZE, REBUILD, ADD PARTITION of HASH and KEY, columns and indexes | the rows are written anew, while others read |
 
+use super::super::directories;
 use super::super::partitions::{self, not_partitioned};
 use super::super::{look_at, names_of};
 use super::exchange::{self, Exchanged};
@@ -135,7 +136,7 @@ pub(super) fn edit(
     let mut partitioned = Partitioned::of_clause(&definition.partitioning)?;
     for action in alter.actions {
         if let AlterAction::Partition(action) = action {
-            act(cx, action, &mut partitioned)?;
+            act(cx, action, &definition.name, &mut partitioned)?;
         }
     }
     // Constants stay what they are; columns may have become others.
@@ -150,13 +151,18 @@ pub(super) fn rewrites(alter: &ast::AlterTable<'_>) -> bool {
 }
 
 /// An action after which rows are divided otherwise.
-fn act(cx: &mut StmtCx<'_>, action: &PartitionAction<'_>, partitioned: &mut Partitioned) -> SqlResult<()> {
+fn act(
+    cx: &mut StmtCx<'_>,
+    action: &PartitionAction<'_>,
+    table: &str,
+    partitioned: &mut Partitioned,
+) -> SqlResult<()> {
     match action {
         PartitionAction::Add { partitions, count } => {
             if !partitions.is_empty() {
                 // Those that were only counted are named from now on.
                 partitioned.given = Given::List;
-                return take(cx, partitioned, partitions);
+                return take(cx, table, partitioned, partitions);
             }
             for _ in 0..count.unwrap_or(0) {
                 let name = (0..).map(|n| format!("p{n}")).find(|name| partitioned.position(name).is_none());
@@ -185,16 +191,36 @@ fn act(cx: &mut StmtCx<'_>, action: &PartitionAction<'_>, partitioned: &mut Part
             }
             Ok(())
         }
-        PartitionAction::Reorganize { names, into } => reorganize(cx, partitioned, names, into),
+        PartitionAction::Reorganize { names, into } => reorganize(cx, table, partitioned, names, into),
         PartitionAction::Rebuild(names) => found(partitioned, names, "REBUILD").map(drop),
         _ => Err(SqlError::unsupported("this action on partitions")),
     }
 }
 
 /// Takes partitions behind those that are there.
-fn take(cx: &mut StmtCx<'_>, partitioned: &mut Partitioned, written: &[PartitionDef<'_>]) -> SqlResult<()> {
-    partitioned.add(written, &mut |e| partitions::constant(cx, e))?;
+fn take(
+    cx: &mut StmtCx<'_>,
+    table: &str,
+    partitioned: &mut Partitioned,
+    written: &[PartitionDef<'_>],
+) -> SqlResult<()> {
+    append(cx, table, partitioned, written)?;
     partitioned.settle()
+}
+
+/// Appends partitions as they are written.
+fn append(
+    cx: &mut StmtCx<'_>,
+    table: &str,
+    partitioned: &mut Partitioned,
+    written: &[PartitionDef<'_>],
+) -> SqlResult<()> {
+    let before = partitioned.partitions.len();
+    partitioned.add(written, &mut |e| partitions::constant(cx, e))?;
+    if directories::settle_partitions(cx, table, written)? {
+        partitioned.partitions[before..].iter_mut().for_each(Partition::leave_directory);
+    }
+    Ok(())
 }
 
 fn no_more() -> SqlError {
@@ -216,6 +242,7 @@ fn found(partitioned: &Partitioned, names: &[Ident<'_>], what: &str) -> SqlResul
 
 fn reorganize(
     cx: &mut StmtCx<'_>,
+    table: &str,
     partitioned: &mut Partitioned,
     names: &[Ident<'_>],
     into: &[PartitionDef<'_>],
@@ -243,7 +270,7 @@ fn reorganize(
     let behind = partitioned.partitions.split_off(last + 1);
     let gone = partitioned.partitions.split_off(first);
     partitioned.given = Given::List;
-    partitioned.add(into, &mut |e| partitions::constant(cx, e))?;
+    append(cx, table, partitioned, into)?;
     if partitioned.method.is_range() && !behind.is_empty() {
         let end = |p: Option<&Partition>| p.map(|p| p.values.clone());
         if end(partitioned.partitions.last()) != end(gone.last()) {
@@ -267,7 +294,7 @@ fn add(
         let kind = if partitioned.method.is_range() { "RANGE" } else { "LIST" };
         return Err(SqlError::new(1492, format!("For {kind} partitions each partition must be defined")));
     }
-    take(cx, &mut partitioned, written)?;
+    take(cx, &info.definition.name, &mut partitioned, written)?;
     apply(cx, info, &mut partitioned, &[])
 }
 
@@ -306,7 +333,7 @@ fn apply(
     gone: &[String],
 ) -> SqlResult<Option<Outcome>> {
     let mut definition = info.definition.to_edit();
-    partitions::keep(cx, &mut definition, partitioned)?;
+    partitions::keep(&mut definition, partitioned)?;
     crate::ddl::server_files::check_in_place(cx, info, &definition)?;
     let mut spec = definition.to_spec(Some(&info.table.name))?;
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
