@@ -57,7 +57,10 @@ pub(super) fn drop_table(change: &mut Change<'_>, name: &str, references: Refere
     }
     objects::drop_triggers(change, name)?;
     fulltext::drop_all(change, &row)?;
-    definition::leave_data(change, &row, name)?;
+    // Under the name of a table that is discarded there is no file but one that somebody has put there.
+    if !dict.is_discarded(change.storage(), &row)? {
+        definition::leave_data(change, &row, name)?;
+    }
     definition::delete(change, &row)?;
     change.drops(row.id);
     Ok(())

@@ -88,7 +88,9 @@ pub(super) fn tables_of(
 /// Drops parts of a table.
 pub(super) fn drop_all(change: &mut Change<'_>, table: &str, parts: &[TableRow]) -> Result<()> {
     for row in parts {
-        definition::leave_data(change, row, &row.name)?;
+        if !change.core.dict.is_discarded(change.storage(), row)? {
+            definition::leave_data(change, row, &row.name)?;
+        }
         definition::delete(change, row)?;
         change.drops(row.id);
     }

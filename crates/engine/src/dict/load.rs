@@ -161,7 +161,7 @@ impl Dictionary {
     }
 
     /// Whether the tablespace of a table is discarded: a REDUNDANT one has no bit for it, but no root either.
-    fn is_discarded(&self, storage: &Storage, row: &TableRow) -> Result<bool> {
+    pub(crate) fn is_discarded(&self, storage: &Storage, row: &TableRow) -> Result<bool> {
         if row.row_format() != RowFormat::Redundant || row.space == SpaceId::SYSTEM {
             return Ok(row.is_marked_discarded());
         }

@@ -239,6 +239,36 @@ fn what_is_no_file_of_the_table_changes_nothing() {
     }
 }
 
+/// The file that was to be imported, and what describes it, are somebody's: they stay as they are when the table goes.
+#[test]
+fn a_file_stays_when_its_discarded_table_is_dropped() {
+    let exported = exported(RowFormat::Dynamic);
+    let whole = folder(&exported, RowFormat::Dynamic, true);
+    for cut in 1.. {
+        let disk = whole.fork(cut);
+        let engine = open(&disk).unwrap();
+        disk.arm_cut(disk.ops() + cut);
+        let done = engine.session().drop_table(TABLE);
+        let was_cut = disk.is_off();
+        assert!(was_cut || done.is_ok(), "{done:?}");
+        drop(engine);
+        let disk = disk.restart();
+        let [file, description] = [FILE, DESCRIPTION].map(|path| disk.contents(path.as_ref()).unwrap());
+        assert!(file == exported.file && description == exported.description, "cut {cut}");
+        let engine = open(&disk).unwrap();
+        let gone = matches!(engine.core().table(TABLE), Err(Error::NoSuchTable(_)));
+        assert!(gone || was_cut && is_discarded(&engine), "cut {cut}");
+        if !was_cut {
+            assert!(
+                engine.session().create_table(&spec(RowFormat::Dynamic)).is_err(),
+                "the file is in the way"
+            );
+            return;
+        }
+    }
+    unreachable!("some time the power stays on");
+}
+
 /// Without a description the row format is said that the file's flags and pages tell, as by MySQL 5.6.24.
 #[test]
 fn a_file_of_another_row_format_is_told() {
