@@ -13,13 +13,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use vaquita_base::SpaceId;
+use vaquita_format::filename::decode;
 
 use crate::import::{self, ImportArgs};
 use crate::serve::{self, ServeArgs};
 use crate::shell::{self, ShellArgs};
 use crate::workshop::check::{CheckError, check_path};
 use crate::workshop::definition::TableTexts;
-use crate::workshop::dictionary::Dictionary;
+use crate::workshop::dictionary::{DictTable, Dictionary, core_tables};
 use crate::workshop::dump::{DumpOptions, Format, dump_table};
 use crate::workshop::in_use;
 use crate::workshop::inspect::{self, InspectError};
@@ -268,8 +269,13 @@ fn table_to_dump(args: &DumpArgs, src: &SpaceFile) -> Result<TableInfo, Failure>
     let is_system = args.file.file_name().is_some_and(|n| n.to_string_lossy().starts_with("ibdata"));
     if is_system || args.table.is_some() {
         let dictionary = Dictionary::read(src, &mut Report::new());
-        let inside = || dictionary.in_space(SpaceId::SYSTEM);
-        let wanted = args.table.as_deref().and_then(|name| inside().find(|t| t.name == name));
+        let core = if dictionary.tables.is_empty() { Vec::new() } else { core_tables(src) };
+        let inside = || core.iter().chain(dictionary.in_space(SpaceId::SYSTEM));
+        let is_named = |table: &DictTable, name: &str| {
+            let plain = table.name.split('/').map(|part| decode(part).unwrap_or_else(|| part.to_owned()));
+            table.name == name || plain.collect::<Vec<_>>().join("/") == name
+        };
+        let wanted = args.table.as_deref().and_then(|name| inside().find(|t| is_named(t, name)));
         let Some(entry) = wanted else {
             let names: Vec<&str> = inside().map(|t| t.name.as_str()).collect();
             return Err(Failure(format!(

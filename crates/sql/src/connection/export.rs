@@ -127,14 +127,17 @@ impl Connection {
 
     /// The tables that have the names, but for those whose tablespace is discarded; temporary ones do not hide them, and views are none.
     fn base_tables(&mut self, tables: &[ObjectName<'_>]) -> SqlResult<Vec<Arc<Table>>> {
+        for table in tables {
+            let (database, _) = self.named(table)?;
+            if database.eq_ignore_ascii_case("information_schema") {
+                return Err(self.database_denied(&database));
+            }
+        }
         // Who may not lock them is told nothing else of them.
         self.tables_to_lock(&locks(tables), false)?;
         let mut found: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
         for table in tables {
             let (database, name) = self.named(table)?;
-            if database.eq_ignore_ascii_case("information_schema") {
-                return Err(self.database_denied(&database));
-            }
             if crate::ddl::views::find(&self.cx(), &database, &name).is_some() {
                 return Err(SqlError::new(1347, format!("'{database}.{name}' is not BASE TABLE")));
             }

@@ -219,7 +219,12 @@ pub fn create_tables_of(text: &[u8]) -> SqlResult<Vec<CreateText>> {
             && create.select.is_none()
             && !create.temporary
         {
-            let statement = String::from_utf8_lossy(parsed.span.of(rest)).into_owned();
+            // With the end of the version comment that its last word is in.
+            let after = rest.get(parsed.span.end as usize..).unwrap_or_default();
+            let closing = after.trim_ascii_start().starts_with(b"*/");
+            let more = if closing { after.len() - after.trim_ascii_start().len() + 2 } else { 0 };
+            let text = &rest[parsed.span.start as usize..parsed.span.end as usize + more];
+            let statement = String::from_utf8_lossy(text).into_owned();
             out.push(CreateText {
                 table: create.name.name.to_string(),
                 text: statement,

@@ -90,6 +90,9 @@ impl StatedTable {
         let name = vaquita_catalog::engine_name("stated", &text.table)?;
         let table = vaquita_catalog::error::of_engine(db.engine().core().table(&name))?;
         let definition = Definition::of(&table);
+        // What is in a file is one of its parts.
+        let part = table.parts.as_ref().and_then(|parts| parts.tables.first().cloned());
+        let table = part.unwrap_or(table);
         Ok(StatedTable { table, definition, text: text.text.clone() })
     }
 

@@ -372,6 +372,28 @@ pub fn system_indexes(header: &DictHeader, page_size: PageSize) -> vaquita_forma
     Ok(out)
 }
 
+/// The four tables that a dictionary is made of, of which it does not tell.
+pub fn core_tables(src: &dyn PageSource) -> Vec<DictTable> {
+    let Ok(page) = src.page(dict::PAGE) else { return Vec::new() };
+    let trees = system_indexes(&DictHeader::read(&page), src.page_size()).unwrap_or_default();
+    let column = |c: &dict::SysColumn| {
+        let (mtype, precise, len) = c.ty.column_type();
+        let is_user = !matches!(c.ty, dict::SysType::TrxId | dict::SysType::RollPtr);
+        is_user.then(|| Some(ColumnDef::new(c.name, MType::from_code(mtype).ok()?, precise, len)))?
+    };
+    let tables = [&SYS_TABLES, &SYS_COLUMNS, &SYS_INDEXES, &SYS_FIELDS].into_iter().zip(trees);
+    let described = tables.map(|(table, tree)| DictTable {
+        id: table.id.unwrap_or_default(),
+        name: table.name.to_owned(),
+        space: SpaceId::SYSTEM,
+        row_format: RowFormat::Redundant,
+        columns: table.columns.iter().filter_map(column).collect(),
+        indexes: vec![tree],
+        fulltext: Vec::new(),
+    });
+    described.collect()
+}
+
 /// A field of a SYS table. Names compare as bytes; nothing is NULL in a key.
 fn sys_field(c: &dict::SysColumn) -> vaquita_format::Result<FieldDef> {
     let column = match c.ty {
