@@ -233,7 +233,7 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// What the system says.
     fn create_dir_all(&self, path: &Path) -> Result<()>;
 
-    /// Removes a directory in which nothing is.
+    /// Removes a directory in which nothing is; of a link to one both.
     ///
     /// # Errors
     /// `NotFound`; something is in it; what the system says.

@@ -152,7 +152,13 @@ impl FileSystem for RealDisk {
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {
-        std::fs::remove_dir(path).map_err(|e| Error::from_os(&e, "remove directory", path))
+        let fail = |e: std::io::Error| Error::from_os(&e, "remove directory", path);
+        if path.is_symlink() {
+            // What is last names it, as long as it is there.
+            std::fs::remove_dir(path.canonicalize().map_err(fail)?).map_err(fail)?;
+            return std::fs::remove_file(path).map_err(fail);
+        }
+        std::fs::remove_dir(path).map_err(fail)
     }
 
     fn list_dir(&self, path: &Path) -> Result<Vec<PathBuf>> {

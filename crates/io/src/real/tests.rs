@@ -240,6 +240,15 @@ fn directories() {
     }
     assert!(disk.remove_dir(made.parent().unwrap()).is_err());
     disk.remove_dir(&made).unwrap();
+    // One that lies elsewhere, as databases may.
+    let (elsewhere, link) = (made.with_extension("elsewhere"), made.with_extension("link"));
+    disk.create_dir_all(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+    std::fs::write(link.join("x"), "").unwrap();
+    assert!(disk.remove_dir(&link).is_err() && link.exists());
+    disk.remove_file(&link.join("x")).unwrap();
+    disk.remove_dir(&link).unwrap();
+    assert!(!elsewhere.exists() && !link.is_symlink());
     assert!(!disk.exists(&made));
 }
 
