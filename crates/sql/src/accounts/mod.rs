@@ -30,6 +30,21 @@ use std::time::Instant;
 use vaquita_session::Transport;
 use vaquita_types::{SqlError, SqlResult};
 
+/// The tables of `mysql` that accounts, and the logs, are kept in: `dcl::store` says what is in them.
+pub(crate) const TABLES: [&str; 11] = [
+    "user",
+    "db",
+    "tables_priv",
+    "columns_priv",
+    "proxies_priv",
+    "procs_priv",
+    "role_edges",
+    "default_roles",
+    "global_grants",
+    "general_log",
+    "slow_log",
+];
+
 /// What a door needs to authenticate somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {

@@ -15,7 +15,6 @@ mod store;
 
 pub(crate) use roles::chosen as chosen_roles;
 pub(crate) use statements::{execute, set_password};
-pub(crate) use store::is_kept_by_server;
 
 use crate::accounts::grants::Grants;
 use crate::accounts::seconds_now;

@@ -300,11 +300,6 @@ fn column((name, declared): ColumnText, of_names: u16) -> Column {
 /// Tables that the first version made.
 const TABLES_OF_FIRST_VERSION: u64 = 7;
 
-/// Whether it is a table that the server keeps for itself.
-pub(crate) fn is_kept_by_server(database: &str, table: &str) -> bool {
-    database == "mysql" && TABLES.iter().any(|kept| kept.name == table)
-}
-
 /// Whether the folder has never had accounts: it is to get the tables and `root@localhost`. Tables that were there and are
 /// gone are no reason to let everybody in.
 pub(super) fn is_new(db: &Database) -> SqlResult<bool> {
@@ -826,4 +821,13 @@ pub(super) fn insider(db: &Database) -> SqlResult<Box<dyn Insider>> {
     // In UTC no hour comes twice: times that are read are written as what they are.
     insider.run("set sql_mode = '', time_zone = '+00:00'")?;
     Ok(insider)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_tables_are_those_that_are_named() {
+        let names: Vec<&str> = super::TABLES.iter().map(|kept| kept.name).collect();
+        assert_eq!(names, crate::accounts::TABLES);
+    }
 }

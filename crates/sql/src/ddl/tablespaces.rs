@@ -100,7 +100,7 @@ fn named(
     if views::find(cx, &database, &table).is_some() {
         return Err(views::not_table(&database, &table));
     }
-    if crate::dcl::is_kept_by_server(&database, &table) {
+    if database == "mysql" && crate::accounts::TABLES.contains(&&*table) {
         return Err(super::directories::no_such_option(&table));
     }
     let engine_name = engine_name(&database, &table)?;
