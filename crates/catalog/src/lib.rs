@@ -41,6 +41,7 @@ pub mod ranking;
 pub mod show_create;
 pub mod stored;
 pub mod table;
+pub mod trigger;
 mod written;
 
 pub use database::database_options;

@@ -21,6 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use vaquita_base::{Crew, TableId, TrxId};
+use vaquita_format::Corruption;
+use vaquita_format::trg::ServerTrigger;
 use vaquita_format::undo::Xid;
 use vaquita_storage::Storage;
 use vaquita_storage::buf::assert_no_page_latched;
@@ -212,9 +214,37 @@ impl Core {
         self.dict.has_table(&self.storage, name)
     }
 
-    /// Whether a MySQL server has triggers of a table, which it keeps in files.
-    pub fn has_server_triggers(&self, name: &str) -> bool {
+    /// Whether a MySQL server has triggers of a table, which it keeps in files, that are not those which the dictionary has.
+    ///
+    /// # Errors
+    /// Errors of reading the file.
+    pub fn has_server_triggers(&self, name: &str) -> Result<bool> {
         self.dict.has_server_triggers(&self.storage, name)
+    }
+
+    /// Whether a MySQL server has a trigger of that name, by its database in file name encoding: of whatever table.
+    pub fn is_name_of_a_server_trigger(&self, database: &str, name: &str) -> bool {
+        let path = crate::dict::server_files::trigger_path(&self.storage, database, name);
+        path.is_some_and(|path| self.storage.fs().exists(&path))
+    }
+
+    /// The tables whose triggers a MySQL server keeps in files, if one made the folder.
+    ///
+    /// # Errors
+    /// Errors of reading folders.
+    pub fn tables_with_server_triggers(&self) -> Result<Vec<String>> {
+        crate::dict::server_files::lists_of_triggers(&self.storage)
+    }
+
+    /// What the server's list of a table's triggers says, or why it says nothing; `None` if there is no list.
+    ///
+    /// # Errors
+    /// Errors of reading the file.
+    pub fn server_triggers(
+        &self,
+        table: &str,
+    ) -> Result<Option<std::result::Result<Vec<ServerTrigger>, Corruption>>> {
+        crate::dict::server_files::triggers_of(&self.storage, table)
     }
 
     /// What the dictionary says of a table, wherever its rows are.

@@ -99,6 +99,10 @@ impl Engine {
     pub fn keep_server_files(&self, maker: Arc<dyn ServerFileMaker>) -> Result<bool> {
         let core = self.core();
         let _ = core.dict.server_files.set(maker);
+        // Who has read the definition before did not know what the server's triggers are.
+        for table in core.tables_with_server_triggers()? {
+            core.dict.forget(&table);
+        }
         let only_read = core.storage.options().read_only;
         let only_read = only_read || core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO;
         if only_read {

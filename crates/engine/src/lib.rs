@@ -86,7 +86,7 @@ pub mod lower {
     pub use vaquita_format::index_def::{FieldCmp, KeyPart, RowFormat};
     pub use vaquita_format::record::compare_fields;
     pub use vaquita_format::{
-        Corruption, PageSize, cfg, charset, collation, column, filename, frm, frm_view, par, value,
+        Corruption, PageSize, cfg, charset, collation, column, filename, frm, frm_view, par, trg, value,
     };
     pub use vaquita_io::FlushMethod;
     pub use vaquita_storage::Error as StorageError;

@@ -7,7 +7,7 @@ pub enum Unmaintained {
     Partition,
     /// It is a part of a FULLTEXT index, or has one whose documents have no numbers.
     FullText,
-    /// It has triggers.
+    /// It has triggers that are not known here.
     Triggers,
 }
 
@@ -16,7 +16,7 @@ impl std::fmt::Display for Unmaintained {
         f.write_str(match self {
             Unmaintained::Partition => "which of its rows belong to which partition is not known here",
             Unmaintained::FullText => "a FULLTEXT index has its documents here",
-            Unmaintained::Triggers => "it has triggers of a MySQL server",
+            Unmaintained::Triggers => "it has triggers of a MySQL server that are not known here",
         })
     }
 }

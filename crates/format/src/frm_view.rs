@@ -21,10 +21,10 @@
 //! characters than ASCII is taken from `view_body_utf8`, unless the client's is UTF-8. Files that are written here have all of the query in
 //! the client's character set.
 //!
-//! Other lines are not looked at. In escaped text a backslash stands before a backslash and a quote, `\n` is the end of a line, `\0` a
-//! zero byte, `\z` byte 26; the definer is not escaped.
+//! Other lines are not looked at. The definer is not escaped.
 
 use crate::error::{Corruption, Result};
+use crate::server_text::{escaped, lines, unescaped};
 use vaquita_base::md5;
 
 /// What the `.frm` of a view says.
@@ -104,12 +104,6 @@ impl ViewFile<'_> {
     }
 }
 
-/// The file that says of which table a trigger is (`.TRN`), of that name.
-pub fn trigger_file(table: &str) -> Vec<u8> {
-    let table = escaped(table.as_bytes());
-    [b"TYPE=TRIGGERNAME\ntrigger_table=", &table[..], b"\n"].concat()
-}
-
 /// What the file of a view begins with.
 const MAGIC: &[u8] = b"TYPE=VIEW\n";
 
@@ -129,9 +123,7 @@ impl FrmView {
         }
         let mut view = FrmView::default();
         let (mut query, mut in_utf8) = (None, None);
-        for line in bytes[MAGIC.len()..].split(|&b| b == b'\n') {
-            let Some(at) = line.iter().position(|&b| b == b'=') else { continue };
-            let (name, value) = (&line[..at], &line[at + 1..]);
+        for (name, value) in lines(&bytes[MAGIC.len()..]) {
             match name {
                 b"query" => query = Some(unescaped(value)),
                 b"view_body_utf8" => in_utf8 = Some(unescaped(value)),
@@ -170,38 +162,6 @@ fn number(bytes: &[u8], max: u8) -> Result<u8> {
         [digit @ b'0'..=b'9'] if digit - b'0' <= max => Ok(digit - b'0'),
         _ => Err(corrupt(format!("{:?} is no number up to {max}", String::from_utf8_lossy(bytes)))),
     }
-}
-
-fn escaped(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    for &byte in bytes {
-        match byte {
-            b'\\' | b'\'' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0 => out.extend_from_slice(b"\\0"),
-            26 => out.extend_from_slice(b"\\z"),
-            byte => out.push(byte),
-        }
-    }
-    out
-}
-
-fn unescaped(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes.iter();
-    while let Some(&byte) = rest.next() {
-        out.push(match (byte, byte == b'\\') {
-            (_, false) => byte,
-            _ => match rest.next() {
-                Some(b'n') => b'\n',
-                Some(b'0') => 0,
-                Some(b'z') => 26,
-                Some(&other) => other,
-                None => b'\\',
-            },
-        });
-    }
-    out
 }
 
 #[cfg(test)]

@@ -48,7 +48,9 @@ pub mod frm;
 pub mod frm_view;
 mod packed;
 pub mod par;
+mod server_text;
 pub mod text;
+pub mod trg;
 
 pub use error::{Corruption, Result};
 pub use page_size::PageSize;

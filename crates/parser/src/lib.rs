@@ -104,8 +104,8 @@ pub struct Local {
 }
 
 /// The words of a text without quotes, names or of the grammar, as far as it can be read.
-pub fn words(text: &str) -> Vec<&str> {
-    let tokens = Lexer::new(text.as_bytes(), ParseMode::default()).tokens();
+pub fn words(text: &str, mode: ParseMode) -> Vec<&str> {
+    let tokens = Lexer::new(text.as_bytes(), mode).tokens();
     let words = tokens.filter(|token| token.kind == T::Word);
     words.map(|word| &text[word.start as usize..word.end as usize]).collect()
 }
@@ -143,10 +143,10 @@ mod tests {
     fn words_are_found_outside_of_quotes() {
         let text = r"select json_keys(`d`.`json_a`,'it\'s over \\') AS `over`,cast('x' as char charset utf8) AS `a``b except c` from `d`.`t`";
         assert_eq!(
-            words(text),
+            words(text, ParseMode::default()),
             ["select", "json_keys", "AS", "cast", "as", "char", "charset", "utf8", "AS", "from"]
         );
-        assert_eq!(words("'not ended"), [""; 0]);
+        assert_eq!(words("'not ended", ParseMode::default()), [""; 0]);
     }
 
     /// As MySQL 5.6.24 shows partitions of these names.

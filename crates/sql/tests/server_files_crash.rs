@@ -1,13 +1,14 @@
 //! The power goes off while definitions change in a folder that a MySQL server made, at every operation on the disk: when the folder is
-//! open again, the `.frm` and `.par` files of tables and views are those of the tables and views that the dictionary has, and there are no
-//! others.
+//! open again, the `.frm`, `.par`, `.TRG` and `.TRN` files are those of the tables, views and triggers that the dictionary has, and there are
+//! no others.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vaquita_base::ManualClock;
-use vaquita_catalog::ObjectBody;
 use vaquita_catalog::frm::write::ServerFiles;
+use vaquita_catalog::{ObjectBody, file_name, sql_name};
+use vaquita_engine::lower::trg;
 use vaquita_engine::{Engine, ObjectKind, Options, ServerFileMaker};
 use vaquita_io::sim::SimDisk;
 use vaquita_io::{FileSystem, OpenMode, OpenOptions};
@@ -62,6 +63,21 @@ fn assert_files_are_right(disk: &SimDisk, db: &Arc<Database>, when: &str) -> Vec
             assert!(read(disk, &path).as_ref() == Some(par), "{when}: {name}.par");
             wanted.push(path);
         }
+        let triggers: Vec<_> = core.objects().triggers_of(name).to_vec();
+        let told: Vec<_> =
+            triggers.iter().map(|trigger| ServerFiles.make_of_trigger(trigger).unwrap()).collect();
+        if !triggers.is_empty() {
+            let path = path.with_extension("TRG");
+            assert!(read(disk, &path) == Some(trg::encode(&told)), "{when}: {name}.TRG");
+            wanted.push(path);
+        }
+        for trigger in triggers {
+            let file = file_name(&trigger.name).unwrap();
+            let path = path.with_file_name(format!("{file}.TRN"));
+            assert!(read(disk, &path) == Some(trg::name_file(&sql_name(name).1)), "{when}: {file}.TRN");
+            wanted.push(path);
+        }
+        assert!(!core.has_server_triggers(name).unwrap(), "{when}: {name} can change");
     }
     for view in core.objects().all(ObjectKind::View).filter(|view| ["d", "e"].contains(&&*view.database)) {
         let path = PathBuf::from(format!("/db/{}.frm", view.lock_name()));
@@ -69,8 +85,8 @@ fn assert_files_are_right(disk: &SimDisk, db: &Arc<Database>, when: &str) -> Vec
         assert!(file.is_some() && read(disk, &path) == file, "{when}: {}", path.display());
         wanted.push(path);
     }
-    let is_kept =
-        |path: &PathBuf| path.extension().is_some_and(|e| ["frm", "par", "new"].iter().any(|k| e == *k));
+    let kinds = ["frm", "par", "TRG", "TRN", "new"];
+    let is_kept = |path: &PathBuf| path.extension().is_some_and(|e| kinds.iter().any(|k| e == *k));
     let of_tables = |path: &PathBuf| path.starts_with("/db/d") || path.starts_with("/db/e");
     let mut there: Vec<PathBuf> = disk.files().into_iter().filter(|p| is_kept(p) && of_tables(p)).collect();
     there.sort();
@@ -97,13 +113,18 @@ fn folder() -> SimDisk {
     disk
 }
 
-const CHANGES: [&str; 16] = [
+const CHANGES: [&str; 22] = [
     "create table d.u (a int primary key, e enum('x', 'y') default 'y', t text, fulltext key (t), key (e)) comment 'c'",
     "alter table d.t add column c int not null default 5 after a, comment 'other'",
     "create table d.p (a int) partition by hash (a) partitions 2",
+    "create trigger d.bi before insert on d.t for each row set new.b = 'it''s'; create trigger d.`o/d` after delete on d.t for each row begin /* why */ set @a = old.a; end",
+    "create trigger d.au after update on d.t for each row set @a = 2; drop trigger d.bi; create trigger d.bi after insert on d.t for each row set @b = 'ä'",
+    "create trigger d.`of u` before update on d.u for each row set new.a = 1; create trigger d.`of p` before insert on d.p for each row set @p = 1",
     "rename table d.t to e.x, d.u to d.t, e.x to d.u",
     "create index k on d.u (b(3)); drop index e on d.t",
-    "alter table d.p rename to e.p",
+    "drop trigger d.`of p`; alter table d.p rename to e.p",
+    "create trigger e.`of p` before delete on e.p for each row set @p = 2",
+    "alter table d.u add column z int, rename to d.`u w`; alter table d.`u w` rename to d.u, algorithm=copy",
     "alter table e.p partition by key (a) partitions 3",
     "truncate table d.t",
     "create view d.v as select a from d.t where a > 1; create algorithm = temptable view e.`v w` as select 'ä' as x",
@@ -113,6 +134,7 @@ const CHANGES: [&str; 16] = [
     "rename table d.`w/x` to d.y, d.y to d.z; create view d.`w/x` as select 1 as one from d.z",
     "drop view d.`w/x`; drop table d.z",
     "alter table e.p remove partitioning",
+    "drop trigger d.au; drop trigger d.`o/d`",
     "drop table d.u; drop database e",
 ];
 

@@ -8,11 +8,13 @@ use crate::definition::{
 };
 use crate::object::ObjectBody;
 use crate::partitioning::Partitioned;
+use crate::trigger;
 use vaquita_engine::lower::column::{ColumnDef, LATIN1_SWEDISH_CI, MType, mysql_type};
 use vaquita_engine::lower::frm::{
     ColumnDefault, DeclaredFormat, Extras, Frm, FrmColumn, FrmKey, FrmKeyPart, GEOMETRIES, Unwritable, code,
     key_flags, table_options,
 };
+use vaquita_engine::lower::trg::ServerTrigger;
 use vaquita_engine::lower::{RowFormat, collation, par};
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{KEPT_VERSION, Object, ServerFile, ServerFileMaker, Table};
@@ -74,6 +76,11 @@ impl ServerFileMaker for ServerFiles {
 
     fn make_of_view(&self, view: &Object) -> Option<Vec<u8>> {
         ObjectBody::decode(&view.body).ok()?.server_file()
+    }
+
+    fn make_of_trigger(&self, trigger: &Object) -> Option<ServerTrigger> {
+        let body = ObjectBody::decode(&trigger.body).ok()?;
+        trigger::is_told(&body).then(|| trigger::server_trigger(trigger, &body))
     }
 }
 

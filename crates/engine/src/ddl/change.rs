@@ -3,7 +3,7 @@
 
 use super::log::{self, Entry, HOW};
 use crate::core::Core;
-use crate::dict::objects::ObjectChange;
+use crate::dict::objects::{Object, ObjectChange, ObjectKind};
 use crate::dict::rows::{self, Values};
 use crate::dict::server_files;
 use crate::error::{Error, Result};
@@ -41,6 +41,8 @@ pub(super) struct Change<'a> {
     objects: Vec<ObjectChange>,
     /// Names of which a MySQL server is to be told something else after the commit.
     described: Vec<String>,
+    /// Triggers of which it is to be told something else, with their tables.
+    triggers: Vec<(String, String)>,
 }
 
 impl<'a> Change<'a> {
@@ -65,9 +67,10 @@ impl<'a> Change<'a> {
     ) -> Result<R> {
         begin(core, trx)?;
         let latch = Some(latch(core)?);
-        let (left, changed, dropped, counters, objects, described) = Default::default();
+        let (left, changed, dropped, counters, objects) = Default::default();
+        let (described, triggers) = Default::default();
         let mut change =
-            Change { core, trx, latch, undo, left, changed, dropped, counters, objects, described };
+            Change { core, trx, latch, undo, left, changed, dropped, counters, objects, described, triggers };
         let done = body(&mut change).and_then(|r| Ok((r, change.end()?)));
         match done {
             Ok((r, lsn)) => change.committed(lsn).map(|()| r),
@@ -209,6 +212,15 @@ impl<'a> Change<'a> {
         }
     }
 
+    /// The same of an object: a server has files of views and triggers.
+    pub(super) fn describes_object(&mut self, object: &Object) {
+        match (object.kind, object.table_name()) {
+            (ObjectKind::View, _) => self.describes(&object.lock_name()),
+            (_, Some(table)) => self.triggers.push((table, object.name.clone())),
+            _ => {}
+        }
+    }
+
     /// A table is no more after the commit.
     pub(super) fn drops(&mut self, id: TableId) {
         self.dropped.push(id);
@@ -229,6 +241,9 @@ impl<'a> Change<'a> {
         if self.core.is_folder_of_a_server() {
             for name in std::mem::take(&mut self.described) {
                 self.leaves(&Entry::ServerFile { name })?;
+            }
+            for (name, trigger) in std::mem::take(&mut self.triggers) {
+                self.leaves(&Entry::ServerTrigger { name, trigger })?;
             }
         }
         for &id in &self.undo {

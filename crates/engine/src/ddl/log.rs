@@ -19,6 +19,7 @@
 //! | 3 | SPACE, INDEX_ID, PAGE_NO, NAME | the tree with the root PAGE_NO is freed; NAME is the file to open |
 //! | 4 | SPACE, NAME | tablespace SPACE goes with its file, if that is called NAME; else it is let go and its file stays |
 //! | 5 | NAME | the `.frm` of NAME becomes that of the table which the dictionary has, or of none; it stays until somebody is there who can |
+//! | 6 | NAME, NEW_NAME | the `.TRN` of trigger NEW_NAME, and the `.TRG` of its table NAME, become those of the triggers which the dictionary has, in the same way |
 //!
 //! PAGE_NO is written in the mini-transaction that makes or frees the root, so that it is null if and only if there is
 //! no tree.
@@ -61,6 +62,8 @@ pub(super) enum Entry {
     TakeIn { space: SpaceId, name: String },
     /// What a MySQL server keeps of a name is put right.
     ServerFile { name: String },
+    /// What a MySQL server keeps of a trigger that is or was one of a table, and of all of the table's, is put right.
+    ServerTrigger { name: String, trigger: String },
     /// A tree goes.
     FreeTree { space: SpaceId, index: IndexId, root: PageNo, name: String },
 }
@@ -71,7 +74,8 @@ impl Entry {
         match self {
             Entry::DropSpace { space, name } => Some(FileChange::Drop(*space, name)),
             Entry::RenameBack { space, name, new_name } => Some(FileChange::Rename(*space, new_name, name)),
-            Entry::TakeIn { .. } | Entry::FreeTree { .. } | Entry::ServerFile { .. } => None,
+            Entry::TakeIn { .. } | Entry::FreeTree { .. } => None,
+            Entry::ServerFile { .. } | Entry::ServerTrigger { .. } => None,
         }
     }
 
@@ -84,6 +88,9 @@ impl Entry {
             Entry::FreeTree { space, index, root, name } => (3, *index, *space, *root, name, None),
             Entry::TakeIn { space, name } => (4, IndexId(0), *space, PageNo::NULL, name, None),
             Entry::ServerFile { name } => (5, IndexId(0), SpaceId::SYSTEM, PageNo::NULL, name, None),
+            Entry::ServerTrigger { name, trigger } => {
+                (6, IndexId(0), SpaceId::SYSTEM, PageNo::NULL, name, Some(trigger))
+            }
         };
         vec![
             rows::u64_value(id),
@@ -109,6 +116,7 @@ impl Entry {
             }
             4 => Entry::TakeIn { space, name },
             5 => Entry::ServerFile { name },
+            6 => Entry::ServerTrigger { name, trigger: row.text(9) },
             other => return Err(Error::Corrupt(format!("SYS_VAQUITA_DDL_LOG: type {other}"))),
         };
         Ok((row.number(0), entry))
@@ -163,7 +171,7 @@ pub(super) fn newest_first(core: &Core, ids: &[u64]) -> Result<Vec<(u64, Entry)>
 /// Puts right what a MySQL server keeps of tables whose definitions changed when nobody was there who could.
 pub(super) fn put_server_files_right(core: &Core) -> Result<()> {
     let mut entries = all(core)?;
-    entries.retain(|(_, entry)| matches!(entry, Entry::ServerFile { .. }));
+    entries.retain(|(_, entry)| matches!(entry, Entry::ServerFile { .. } | Entry::ServerTrigger { .. }));
     perform(core, &entries)
 }
 
@@ -221,6 +229,14 @@ fn perform_one(core: &Core, id: u64, entry: &Entry, logged: Option<&LoggedChange
             Some(maker) => server_files::put_right(core, &**maker, name).inspect_err(|e| {
                 core.notes.say(format!("{name}.frm is not as it should be, until the next opening: {e}"));
             })?,
+            None => return Ok(false),
+        },
+        Entry::ServerTrigger { name, trigger } => match core.dict.server_files.get() {
+            Some(maker) => {
+                server_files::put_trigger_right(core, &**maker, name, trigger).inspect_err(|e| {
+                    core.notes.say(format!("{name}.TRG is not as it should be, until the next opening: {e}"));
+                })?;
+            }
             None => return Ok(false),
         },
         Entry::DropSpace { space, name } => drop(match logged {

@@ -63,7 +63,9 @@ pub use fulltext_build::FullTextBuild;
 pub(crate) use fulltext_build::begin as begin_fulltext;
 pub use leftovers::{TEMPORARY_PREFIX, is_temporary};
 pub(crate) use leftovers::{find as find_leftovers, step as drop_leftover};
-pub use objects::{Put, drop_object, drop_this_object, move_object, put_object, update_object};
+pub use objects::{
+    Put, drop_object, drop_this_object, follow_server, move_object, put_object, update_object,
+};
 pub(crate) use places::settle as settle_places;
 pub use rebuild::{ConvertRow, Numbered};
 pub(crate) use temporary::{

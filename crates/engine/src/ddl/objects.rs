@@ -31,27 +31,32 @@ fn now(change: &Change<'_>) -> Arc<Objects> {
 }
 
 fn remove(change: &mut Change<'_>, object: &Arc<Object>) -> Result<()> {
+    change.describes_object(object);
+    remove_untold(change, object)
+}
+
+/// The same where a server knows already.
+fn remove_untold(change: &mut Change<'_>, object: &Arc<Object>) -> Result<()> {
     let table = sys_table(change.core)?;
     let id = rows::u64_value(object.id).unwrap_or_default();
     delete_all(change, &table, &[&id])?;
     change.changes_object(ObjectChange::Gone(object.clone()));
-    if object.kind == ObjectKind::View {
-        // A server goes by a file of it.
-        change.describes(&object.lock_name());
-    }
     // What is known of a table names its triggers.
     object.table_name().iter().for_each(|table| change.changes(table));
     Ok(())
 }
 
 fn add(change: &mut Change<'_>, object: Object) -> Result<()> {
+    change.describes_object(&object);
+    add_untold(change, object)
+}
+
+/// The same where a server knows already.
+fn add_untold(change: &mut Change<'_>, object: Object) -> Result<()> {
     let table = sys_table(change.core)?;
     let object = Arc::new(Object { id: change.core.dict.objects.next_id(), ..object });
     rows_of(&object).iter().try_for_each(|row| change.insert(&table, row))?;
     object.table_name().iter().for_each(|table| change.changes(table));
-    if object.kind == ObjectKind::View {
-        change.describes(&object.lock_name());
-    }
     change.changes_object(ObjectChange::Made(object));
     Ok(())
 }
@@ -160,6 +165,24 @@ pub fn drop_this_object(core: &Core, trx: &mut Trx, object: &Object) -> Result<b
     Change::run(core, trx, |change| match still_there(change, object) {
         Some(there) => remove(change, &there).map(|()| true),
         None => Ok(false),
+    })
+}
+
+/// Lets triggers be what a server has made of them: its files say so already, and are not written.
+///
+/// # Errors
+/// One that is to go is not there; errors of writing.
+///
+/// # Crash
+/// All of it is done, or nothing.
+pub fn follow_server(core: &Core, trx: &mut Trx, gone: &[Arc<Object>], made: &[Object]) -> Result<()> {
+    Change::run(core, trx, |change| {
+        for object in gone {
+            let there =
+                still_there(change, object).ok_or_else(|| Error::NoSuchObject(object.name.clone()))?;
+            remove_untold(change, &there)?;
+        }
+        made.iter().try_for_each(|object| add_untold(change, object.clone()))
     })
 }
 

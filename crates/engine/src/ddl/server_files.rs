@@ -4,7 +4,7 @@
 //! What they say is what the dictionary says. So whoever changes a definition leaves a note in the DDL [log](super::log) that the files of a
 //! name are to be put right ([`put_right`]), which is done when the change is committed: they are written by what the dictionary has
 //! then, or go. A file that does not differ is not touched, nor is one of another engine's table. That of a view is kept
-//! with the view, byte for byte, and comes and goes with it.
+//! with the view, byte for byte, and comes and goes with it. Triggers have notes of their own ([`put_trigger_right`]).
 //!
 //! In its turn the server changes definitions, too, and writes the file anew: who reads a definition sees by [`KEPT_VERSION`] who wrote last.
 //! What a table is in SQL this layer does not know: who opens a folder for SQL gives it who does ([`ServerFileMaker`]). Until then notes
@@ -18,11 +18,15 @@
 
 use crate::core::Core;
 use crate::dict::load::Told;
-use crate::dict::server_files::{FRM_MAX, ServerFile, ServerFileMaker, Standing, frm_path, read, standing};
+use crate::dict::objects::ObjectKind;
+use crate::dict::server_files::{
+    FRM_MAX, ServerFile, ServerFileMaker, Standing, frm_path, read, standing, told_triggers, trigger_path,
+    triggers_path,
+};
 use crate::error::{Error, Result};
 use crate::table::Table;
-use std::path::Path;
-use vaquita_format::{filename, frm_view};
+use std::path::{Path, PathBuf};
+use vaquita_format::{filename, trg};
 use vaquita_io::{OpenMode, OpenOptions, replace_file};
 use vaquita_storage::Storage;
 
@@ -71,6 +75,50 @@ fn put_right_of(core: &Core, maker: &dyn ServerFileMaker, name: &str, table: Opt
     }
 }
 
+/// Makes what the server keeps of a trigger what the dictionary has of it, and the list of a table's triggers that of the table's: one that it
+/// was in, or is. The list of a table that is gone goes with the table's other files.
+///
+/// # Errors
+/// Errors of files and of reading the dictionary.
+pub(super) fn put_trigger_right(
+    core: &Core,
+    maker: &dyn ServerFileMaker,
+    table: &str,
+    trigger: &str,
+) -> Result<()> {
+    let storage = &core.storage;
+    let objects = core.dict.objects.now();
+    let database = table.split_once('/').map_or("", |(database, _)| database);
+    let there = objects.get(ObjectKind::Trigger, database, trigger);
+    let told = there.filter(|trigger| maker.make_of_trigger(trigger).is_some());
+    if let Some(path) = trigger_path(storage, database, trigger) {
+        match told {
+            Some(trigger) => write(storage, &path, &trg::name_file(&sql_name(&trigger.table)))?,
+            None => remove_with_new(storage, &path)?,
+        }
+    }
+    let has_table = {
+        let _latch = core.dict.freeze();
+        core.dict.has_table(storage, table)?
+    };
+    if has_table {
+        let list = triggers_path(storage, table);
+        match &told_triggers(&objects, maker, table)[..] {
+            [] => remove_with_new(storage, &list)?,
+            triggers => write(storage, &list, &trg::encode(triggers))?,
+        }
+        // Who has read the definition meanwhile has read it beside the list of before.
+        core.dict.forget(table);
+    }
+    Ok(())
+}
+
+/// What SQL calls a table, with or without its database.
+fn sql_name(name: &str) -> String {
+    let short = name.split_once('/').map_or(name, |(_, short)| short);
+    filename::decode(short).unwrap_or_else(|| short.to_owned())
+}
+
 /// Removes the files of a name, and what a crash has left of writing them; the list of partitions last. Triggers go before.
 fn remove_all(storage: &Storage, name: &str) -> Result<()> {
     let frm = frm_path(storage, name);
@@ -81,13 +129,11 @@ fn remove_all(storage: &Storage, name: &str) -> Result<()> {
 
 /// Removes the files of the triggers that the server has of a table: the one of each, and then the list of them.
 fn remove_triggers(storage: &Storage, name: &str) -> Result<()> {
-    let list = frm_path(storage, name).with_extension("TRG");
+    let list = triggers_path(storage, name);
     if !storage.fs().exists(&list) {
         return Ok(());
     }
-    let short = name.split_once('/').map_or(name, |(_, short)| short);
-    let table = filename::decode(short).unwrap_or_else(|| short.to_owned());
-    let wanted = frm_view::trigger_file(&table);
+    let wanted = trg::name_file(&sql_name(name));
     let dir = list.parent().unwrap_or(&list);
     for path in storage.fs().list_dir(dir).map_err(|e| Error::Storage(e.into()))? {
         if path.extension().is_some_and(|e| e == "TRN")
@@ -96,7 +142,19 @@ fn remove_triggers(storage: &Storage, name: &str) -> Result<()> {
             remove(storage, &path)?;
         }
     }
-    remove(storage, &list)
+    remove_with_new(storage, &list)
+}
+
+/// Removes a file, and what a crash has left of writing it.
+fn remove_with_new(storage: &Storage, path: &Path) -> Result<()> {
+    remove(storage, &new_of(path))?;
+    remove(storage, path)
+}
+
+/// Where a file is written that is to take the place of one.
+fn new_of(path: &Path) -> PathBuf {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    path.with_extension(format!("{extension}.new"))
 }
 
 /// The list of partitions goes before the definition that needs it comes, and stays until that is gone.
@@ -119,9 +177,7 @@ fn write(storage: &Storage, path: &Path, bytes: &[u8]) -> Result<()> {
         fs.open(path, OpenOptions::new(OpenMode::Read)).and_then(|file| file.sync()).map_err(io)?;
         return sync_dir_of(storage, path);
     }
-    let extension = path.extension().unwrap_or_default().to_string_lossy();
-    let new = path.with_extension(format!("{extension}.new"));
-    replace_file(&**fs, path, &new, bytes).map_err(io)?;
+    replace_file(&**fs, path, &new_of(path), bytes).map_err(io)?;
     sync_dir_of(storage, path)
 }
 

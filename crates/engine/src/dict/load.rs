@@ -185,12 +185,21 @@ impl Dictionary {
         if !table.fulltext.is_empty() && table.doc_ids.is_none() {
             return Ok(Some(Unmaintained::FullText));
         }
-        Ok(self.has_server_triggers(storage, &row.name).then_some(Unmaintained::Triggers))
+        Ok(self.has_server_triggers(storage, &row.name)?.then_some(Unmaintained::Triggers))
     }
 
-    /// Whether a MySQL server has triggers of a table.
-    pub(crate) fn has_server_triggers(&self, storage: &Storage, name: &str) -> bool {
-        storage.fs().exists(&storage.options().dir.join(format!("{name}.TRG")))
+    /// Whether a MySQL server has triggers of a table that are not those which the dictionary has.
+    pub(crate) fn has_server_triggers(&self, storage: &Storage, name: &str) -> Result<bool> {
+        if !storage.fs().exists(&server_files::triggers_path(storage, name)) {
+            return Ok(false);
+        }
+        let Some(maker) = self.server_files.get() else { return Ok(true) };
+        let told = server_files::told_triggers(&self.objects.now(), &**maker, name);
+        Ok(match server_files::triggers_of(storage, name)? {
+            Some(Ok(triggers)) => triggers != told,
+            Some(Err(_)) => true,
+            None => false,
+        })
     }
 
     /// All that the dictionary says of a table, without opening it.

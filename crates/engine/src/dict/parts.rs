@@ -74,7 +74,7 @@ impl Dictionary {
         table.id = whole_id(tables[0].id);
         table.unmaintained = match () {
             () if scheme.is_none() || rows.len() != names.len() => Some(Unmaintained::Partition),
-            () if self.has_server_triggers(storage, name) => Some(Unmaintained::Triggers),
+            () if self.has_server_triggers(storage, name)? => Some(Unmaintained::Triggers),
             () => tables.iter().find_map(|part: &Arc<Table>| part.unmaintained),
         };
         scheme

@@ -4,7 +4,7 @@
 
 use crate::dict::build::{IndexParts, TableParts};
 use crate::dict::codec::{ColumnExtra, TableExtra};
-use crate::dict::objects::Object;
+use crate::dict::objects::{Object, Objects};
 use crate::error::Result as EngineResult;
 use crate::kept::{Extra, index_option, option};
 use crate::partition::whole_name;
@@ -12,12 +12,13 @@ use crate::table::{Column, DefaultValue, Table};
 use std::path::{Path, PathBuf};
 use vaquita_format::Corruption;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
-use vaquita_format::filename::is_intermediate;
+use vaquita_format::filename::{self, is_intermediate};
 use vaquita_format::frm::{
     ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
 };
 use vaquita_format::frm_view;
 use vaquita_format::index_def::RowFormat;
+use vaquita_format::trg::{self, ServerTrigger};
 use vaquita_io::{ErrorKind, OpenMode, OpenOptions};
 use vaquita_storage::Storage;
 
@@ -48,6 +49,9 @@ pub trait ServerFileMaker: std::fmt::Debug + Send + Sync {
 
     /// The `.frm` of a view; `None` if there is none to be written.
     fn make_of_view(&self, view: &Object) -> Option<Vec<u8>>;
+
+    /// What the `.TRG` of its table says of a trigger; `None` if it was made where no server was to be told of it.
+    fn make_of_trigger(&self, trigger: &Object) -> Option<ServerTrigger>;
 }
 
 /// What stands under the name of a table's `.frm`.
@@ -123,15 +127,70 @@ pub(crate) fn read_frm(storage: &Storage, table: &str) -> EngineResult<Option<Fr
     Ok(Frm::parse(&bytes).ok())
 }
 
+/// The place of the list of a table's triggers.
+pub(crate) fn triggers_path(storage: &Storage, table: &str) -> PathBuf {
+    frm_path(storage, table).with_extension("TRG")
+}
+
+/// The place of what says of which table a trigger is; `None` for a name that no file can have.
+pub(crate) fn trigger_path(storage: &Storage, database: &str, trigger: &str) -> Option<PathBuf> {
+    let name = filename::encode(trigger).ok()?;
+    Some(storage.options().dir.join(database).join(format!("{name}.TRN")))
+}
+
+/// What a MySQL server is told of a table's triggers, in the order of their making.
+pub(crate) fn told_triggers(
+    objects: &Objects,
+    maker: &dyn ServerFileMaker,
+    table: &str,
+) -> Vec<ServerTrigger> {
+    objects.triggers_of(table).iter().filter_map(|trigger| maker.make_of_trigger(trigger)).collect()
+}
+
+/// What the server's list of a table's triggers says, or why it says nothing; `None` if there is no list.
+pub(crate) fn triggers_of(
+    storage: &Storage,
+    table: &str,
+) -> EngineResult<Option<Result<Vec<ServerTrigger>, Corruption>>> {
+    Ok(read(storage, &triggers_path(storage, table), FRM_MAX)?.map(|bytes| trg::decode(&bytes)))
+}
+
+/// The lists of triggers in a folder of a server, by the engine's names of their tables.
+pub(crate) fn lists_of_triggers(storage: &Storage) -> EngineResult<Vec<String>> {
+    let mut tables = Vec::new();
+    each_file(storage, "TRG", |database, table, _| {
+        tables.push(format!("{database}/{table}"));
+        Ok(())
+    })?;
+    Ok(tables)
+}
+
 /// A view that has a file: in file name encoding its database and name, and the file.
 pub type ServerView = (String, String, Vec<u8>);
 
 /// The files of views in a folder of a server.
 pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
-    let (fs, dir) = (storage.fs(), &storage.options().dir);
     let mut found = Vec::new();
+    each_file(storage, "frm", |database, name, path| {
+        if is_of_view(storage, path)?
+            && let Some(bytes) = read(storage, path, FRM_MAX)?
+        {
+            found.push((database.to_owned(), name.to_owned(), bytes));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Goes through the files in the databases of a folder of a server that have an extension: database, name, path.
+fn each_file(
+    storage: &Storage,
+    extension: &str,
+    mut with: impl FnMut(&str, &str, &Path) -> EngineResult<()>,
+) -> EngineResult<()> {
+    let (fs, dir) = (storage.fs(), &storage.options().dir);
     if !is_of_a_server(storage) {
-        return Ok(found);
+        return Ok(());
     }
     let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
     for database in fs.list_dir(dir).map_err(io)? {
@@ -141,18 +200,12 @@ pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
         for path in fs.list_dir(&database).map_err(io)? {
             let names = (database.file_name(), path.file_stem());
             let (Some(database), Some(name)) = names else { continue };
-            if path.extension().is_none_or(|extension| extension != "frm") {
-                continue;
-            }
-            if is_of_view(storage, &path)?
-                && let Some(bytes) = read(storage, &path, FRM_MAX)?
-            {
-                let names = (database.to_string_lossy().into_owned(), name.to_string_lossy().into_owned());
-                found.push((names.0, names.1, bytes));
+            if path.extension().is_some_and(|of_file| of_file == extension) {
+                with(&database.to_string_lossy(), &name.to_string_lossy(), &path)?;
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 /// Whether a `.frm` is a view's, which its first bytes tell: a folder may have thousands.

@@ -65,6 +65,21 @@ impl Session {
         Ok(found)
     }
 
+    /// Lets triggers be what a MySQL server has made of them, whose files say so already: all at once.
+    ///
+    /// # Errors
+    /// They or their tables are in use for too long; one that is to go is not there; errors of writing.
+    pub fn follow_server(&mut self, gone: &[Arc<Object>], made: &[Object]) -> Result<()> {
+        self.check_changeable()?;
+        let all = || gone.iter().map(|object| &**object).chain(made);
+        let mut names: Vec<String> =
+            all().map(Object::lock_name).chain(all().filter_map(Object::table_name)).collect();
+        names.sort();
+        names.dedup();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.change_definition(&names, |core, trx| ddl::follow_server(core, trx, gone, made))
+    }
+
     /// Drops an object; whether there was one.
     ///
     /// # Errors

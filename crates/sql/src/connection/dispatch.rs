@@ -271,7 +271,7 @@ impl Connection {
         }
     }
 
-    /// A MySQL server goes by its files: what is not InnoDB's is not changed, nor are tables whose triggers it keeps. What changes nothing but the tablespace is none of it.
+    /// A MySQL server goes by its files: what is not InnoDB's is not changed, nor are tables that have triggers of it which are not known here. What changes nothing but the tablespace is none of it.
     ///
     /// # Errors
     /// 1235 names the table.
@@ -311,7 +311,11 @@ impl Connection {
             }
             // They go with a table that is dropped.
             let drops = matches!(stmt, Stmt::DropTable(_));
-            if there && !makes && !drops && core.has_server_triggers(whole) {
+            if there
+                && !makes
+                && !drops
+                && vaquita_catalog::error::of_engine(core.has_server_triggers(whole))?
+            {
                 return refused("whose triggers a MySQL server keeps");
             }
         }

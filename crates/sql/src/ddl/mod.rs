@@ -37,6 +37,7 @@ mod server_files;
 mod show_create;
 mod tables;
 mod tablespaces;
+pub(crate) mod trigger_files;
 pub(crate) mod view_files;
 pub(crate) mod views;
 

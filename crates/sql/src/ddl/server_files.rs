@@ -14,7 +14,7 @@ pub(super) fn are_kept(cx: &StmtCx<'_>) -> bool {
 }
 
 pub(super) fn refused(what: &Unwritable) -> SqlError {
-    SqlError::unsupported(&format!("{what} in a folder of a MySQL server, whose .frm files do not have it"))
+    SqlError::unsupported(&format!("{what} in a folder of a MySQL server, whose files do not have it"))
 }
 
 /// Whether a table may become what a definition says.

@@ -11,14 +11,14 @@ use vaquita_catalog::{ObjectBody, Security};
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::frm::Unwritable;
 use vaquita_engine::lower::frm_view::ViewFile;
-use vaquita_parser::ast;
+use vaquita_parser::{ParseMode, ast};
 use vaquita_plan::view;
 use vaquita_session::vars;
 use vaquita_types::SqlResult;
 use vaquita_types::temporal::calendar::from_unix;
 use vaquita_types::temporal::print::push_datetime;
 
-/// Words of a view's query that came after MySQL 5.6, besides those that begin with `json_`.
+/// Words of queries that came after MySQL 5.6, besides those that begin with `json_`.
 const LATER: [&str; 27] = [
     "any_value",
     "bin_to_uuid",
@@ -196,12 +196,16 @@ fn unknown(body: &ObjectBody) -> Option<String> {
     if collation >= LATER_COLLATIONS {
         return Some(format!("a view of collation {}", vars::collation_name(collation)));
     }
-    let words = vaquita_parser::words(&body.text);
+    let words = vaquita_parser::words(&body.text, ParseMode::default());
+    later_word(&words).map(|word| format!("{} in a view", word.to_uppercase()))
+}
+
+/// The first of words that stand outside of quotes, in lower case, which came after MySQL 5.6.
+pub(super) fn later_word<'w>(words: &[&'w str]) -> Option<&'w str> {
     let later = |word: &&str| LATER.contains(word) || word.starts_with("json_");
     let later_type = |pair: &[&str]| pair[0] == "as" && LATER_TYPES.contains(&pair[1]);
     let word = words.iter().copied().find(later);
-    let word = word.or_else(|| words.windows(2).find(|pair| later_type(pair)).map(|pair| pair[1]));
-    word.map(|word| format!("{} in a view", word.to_uppercase()))
+    word.or_else(|| words.windows(2).find(|pair| later_type(pair)).map(|pair| pair[1]))
 }
 
 #[cfg(test)]

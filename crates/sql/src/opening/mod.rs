@@ -13,6 +13,7 @@
 mod identity;
 mod memory;
 mod options;
+mod server_triggers;
 mod server_views;
 
 use crate::connection::{Connection, FunctionsOfFolder};
@@ -123,8 +124,9 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     let _ = db.programs.set(Box::new(functions));
     crate::dcl::open(&db)?;
     // What differs then is what the server has done.
-    if files_are_right {
+    if files_are_right && is_shared_with_a_server(&db) {
         server_views::take_over(&db);
+        server_triggers::take_over(&db);
     }
     // Not before: the accounts may have to be made first.
     db.apply_at_start();
@@ -135,6 +137,12 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     db.events.set_starter(Box::new(move |signal| crate::scheduler::start(folder.clone(), signal)));
     db.start_events()?;
     Ok(db)
+}
+
+/// Whether the files of a MySQL server say what it has done meanwhile.
+fn is_shared_with_a_server(db: &Database) -> bool {
+    let core = db.engine().core();
+    !db.engine().report().foreign && !core.storage.options().read_only && core.is_folder_of_a_server()
 }
 
 /// `init_file`: statements, up to the first that fails. What there is to say of it is for the log.

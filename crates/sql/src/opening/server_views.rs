@@ -32,9 +32,6 @@ use vaquita_types::{SqlError, SqlResult};
 /// Takes over what the server has done to views. What cannot be is said in the log, and is no reason not to open the folder.
 pub(super) fn take_over(db: &Database) {
     let core = db.engine().core();
-    if db.engine().report().foreign || core.storage.options().read_only || !core.is_folder_of_a_server() {
-        return;
-    }
     let files = match core.server_views() {
         Ok(files) => files,
         Err(e) => return db.say_at_start(format!("the views of the server cannot be read: {e}")),

@@ -1,15 +1,16 @@
 //! CREATE TRIGGER and DROP TRIGGER; triggers as they are listed, in the order in which they are fired.
 
+use super::compile;
 use super::define::{NAME_MAX, definer, names};
-use super::{compile, trigger};
 use crate::accounts::seconds_now;
 use crate::database::Database;
+use crate::ddl::trigger_files;
 use crate::routine::{Routine, event_name, property};
 use crate::statement::StmtCx;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use vaquita_catalog::object::ObjectBody;
-use vaquita_catalog::{TableInfo, error, sql_name};
+use vaquita_catalog::{TableInfo, error, sql_name, trigger};
 use vaquita_engine::{Object, ObjectKind, Put};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Ident, ObjectName, TriggerEvent};
@@ -93,7 +94,7 @@ pub(crate) fn compiled(
         let event = listed.body.get(property::EVENT);
         events.iter().any(|wanted| event_name(*wanted) == event)
     });
-    wanted.map(|listed| trigger(db, state, &listed.object, table)).collect()
+    wanted.map(|listed| super::trigger(db, state, &listed.object, table)).collect()
 }
 
 /// Database and name of the table that a CREATE TRIGGER is about.
@@ -111,15 +112,14 @@ pub(crate) fn find(db: &Database, database: &str, name: &str) -> Option<Arc<Obje
 }
 
 /// The statement that makes a trigger, as SHOW CREATE TRIGGER has it: in the words it was made with, but for a table that has
-/// another name by now, and the trigger before it.
-pub(crate) fn create_text(listed: &Listed, quote: impl Fn(&str) -> String) -> String {
+/// another name by now, and the trigger before it. Names are quoted as where it was made.
+pub(crate) fn create_text(listed: &Listed) -> String {
     let body = &listed.body;
-    let (user, host) = (quote(&body.definer.0), quote(&body.definer.1));
     let on = match listed.table == body.get(property::TABLE) {
         true => body.get(property::ON).to_owned(),
-        false => format!("ON {}", quote(&listed.table)),
+        false => trigger::server_on(&listed.table, body.sql_mode),
     };
-    let mut text = format!("CREATE DEFINER={user}@{host} ");
+    let mut text = trigger::create_head(body);
     for part in [body.get(property::HEAD), &on, body.get(property::EACH)] {
         text += part;
         if !part.ends_with(|c: char| c.is_ascii_whitespace()) {
@@ -127,7 +127,7 @@ pub(crate) fn create_text(listed: &Listed, quote: impl Fn(&str) -> String) -> St
         }
     }
     if let Some(name) = &listed.before {
-        let _ = write!(text, "FOLLOWS {} ", quote(name));
+        let _ = write!(text, "FOLLOWS {} ", trigger::quoted(name, body.sql_mode));
     }
     text + &body.text
 }
@@ -148,13 +148,17 @@ pub(super) fn create(
     }
     let (of_table, table) = table_of(program, &cx.state.database).unwrap_or_default();
     let info = target(cx, &database, &of_table, &table)?;
+    trigger_files::check_table(cx, &info.table.name)?;
     let collation = vaquita_catalog::database_options(cx.db.engine.core(), &file_name)?
         .flatten()
         .unwrap_or(cx.state.vars.collation_server);
     let definer = definer(cx, program.definer.as_ref())?;
     compile::compile(program, sql, collation, Some(&info), cx.state)?;
     let there = self::of_table(&info.table.triggers)?;
-    let exists = find(cx.db, &database, &name).is_some();
+    // One of a table that is not InnoDB's is known to its server alone.
+    let core = cx.db.engine.core();
+    let exists =
+        find(cx.db, &database, &name).is_some() || core.is_name_of_a_server_trigger(&file_name, &name);
     if exists && program.if_not_exists {
         cx.state.warnings.push(Level::Note, 1359, "Trigger already exists");
         return Ok(Outcome::default());
@@ -184,7 +188,8 @@ pub(super) fn create(
     body.set(property::EACH, text(head.each));
     body.set(property::TABLE, &*table);
     let table = vaquita_catalog::file_name(&table)?;
-    let object = Object { table, ..Object::new(ObjectKind::Trigger, file_name, name, body.encode()) };
+    let mut object = Object { table, ..Object::new(ObjectKind::Trigger, file_name, name, body.encode()) };
+    trigger_files::tell(cx, &mut object, &mut body, (head.order.is_some(), program.if_not_exists))?;
     match cx.engine.put_object(&object, Put::New) {
         Err(vaquita_engine::Error::ObjectExists(_)) => Err(SqlError::new(1359, "Trigger already exists")),
         done => error::of_engine(done).map(|()| Outcome::default()),
@@ -228,7 +233,7 @@ fn place(there: &[Listed], head: &ast::TriggerHead<'_>) -> SqlResult<String> {
     let order = |at: usize| of_moment.get(at).map(|listed| listed.body.get(property::ORDER));
     let Some((follows, other)) = &head.order else {
         return match of_moment.is_empty() {
-            true => Ok(between("", None)),
+            true => Ok(property::ONLY_PLACE.to_owned()),
             false => Err(SqlError::new(
                 1235,
                 "This version of MySQL doesn't yet support 'multiple triggers with the same action time and event for \
@@ -272,9 +277,17 @@ fn between(low: &str, high: Option<&str>) -> String {
 /// DROP TRIGGER.
 ///
 /// # Errors
-/// 1360.
+/// 1360; 1235 one that only a MySQL server knows.
 pub(super) fn drop(cx: &mut StmtCx<'_>, drop: &ast::DropProgram<'_>) -> SqlResult<Outcome> {
-    let (_, file_name, name) = names(cx, &drop.name)?;
+    let (database, file_name, name) = names(cx, &drop.name)?;
+    match find(cx.db, &database, &name).and_then(|object| object.table_name()) {
+        Some(table) => trigger_files::check_table(cx, &table)?,
+        None if cx.db.engine.core().is_name_of_a_server_trigger(&file_name, &name) => {
+            let what = format!("dropping trigger `{database}`.`{name}`, which only a MySQL server knows");
+            return Err(SqlError::unsupported(&what));
+        }
+        None => {}
+    }
     if error::of_engine(cx.engine.drop_object(ObjectKind::Trigger, &file_name, &name))? {
         return Ok(Outcome::default());
     }
@@ -296,11 +309,12 @@ pub(crate) fn named(db: &Database, name: &ObjectName<'_>, current: &str) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::between;
+    use super::{between, property};
 
     #[test]
     fn there_is_always_a_place_between() {
         let mut order = vec![between("", None)];
+        assert_eq!(order, [property::ONLY_PLACE]);
         for i in 0..200 {
             let at = i * 7 % (order.len() + 1);
             let low = at.checked_sub(1).map_or("", |at| order[at].as_str());

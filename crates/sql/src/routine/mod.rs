@@ -62,18 +62,9 @@ pub(crate) mod property {
     pub(crate) const DETERMINISTIC: &str = "deterministic";
     pub(crate) const ACCESS: &str = "access";
 
-    /// Of a trigger: BEFORE or AFTER.
-    pub(crate) const TIMING: &str = "timing";
-    /// INSERT, UPDATE or DELETE.
-    pub(crate) const EVENT: &str = "event";
-    /// Its place among those of the same moment: digits behind a decimal point.
-    pub(crate) const ORDER: &str = "order";
-    /// What it was made with: the text from TRIGGER to what stands before ON, that of ON, that of FOR EACH ROW.
-    pub(crate) const HEAD: &str = "head";
-    pub(crate) const ON: &str = "on";
-    pub(crate) const EACH: &str = "each";
-    /// The table it was made for, as SQL calls it.
-    pub(crate) const TABLE: &str = "table";
+    /// The place of a trigger that is the only one of its moment.
+    pub(crate) const ONLY_PLACE: &str = "5";
+    pub(crate) use vaquita_catalog::trigger::{EACH, EVENT, HEAD, ON, ORDER, TABLE, TIMING};
 }
 
 /// The compiled programs of a folder, by the numbers of their objects.

@@ -125,12 +125,11 @@ pub(super) fn create_trigger(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlR
         ("collation_connection", "varchar(32)!"),
         ("Database Collation", "varchar(32)!"),
     ]);
-    let style = crate::ddl::show_style(&cx.state.vars);
     let body = &listed.body;
     listing.rows.push(vec![
         text(&*listed.object.name),
         text(VarValue::UInt(body.sql_mode).show(id::SQL_MODE.def().kind)),
-        definition(cx, body, triggers::create_text(&listed, |name| style.name(name))),
+        definition(cx, body, triggers::create_text(&listed)),
         text(vars::charset_name(body.client_collation)),
         text(vars::collation_name(body.connection_collation)),
         text(vars::collation_name(body.database_collation)),

@@ -15,8 +15,8 @@ pub(super) fn announce_take_over(dir: &Path, log: &ErrorLog) {
          account"
     ));
     log.warning(&format!(
-        "{dir}: tables with triggers of that server can only be read; .frm files of tables and views are kept up: when it opens the folder \
-         again it knows all but the programs that were made here"
+        "{dir}: the files that it has of tables, views and triggers are kept up: when it opens the folder again it knows all but the routines \
+         and events that were made here"
     ));
 }
 
