@@ -161,6 +161,13 @@ pub fn is_intermediate(name: &str) -> bool {
     name.rsplit_once('/').is_some_and(|(_, table)| table.starts_with("#sql"))
 }
 
+/// Whether it is the name of a table of a FULLTEXT index, without its database: the number of the table that it serves follows.
+pub fn is_of_words(short: &str) -> bool {
+    let rest = short.strip_prefix("FTS_");
+    rest.and_then(|rest| rest.split_once('_'))
+        .is_some_and(|(number, _)| number.len() == 16 && number.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 /// Splits at a separator; lower-cased names (`lower_case_table_names`) have lower-case separators.
 fn split<'a>(s: &'a str, separator: &str) -> (&'a str, Option<&'a str>) {
     match s.split_once(separator).or_else(|| s.split_once(&separator.to_ascii_lowercase())) {
@@ -172,6 +179,17 @@ fn split<'a>(s: &'a str, separator: &str) -> (&'a str, Option<&'a str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_of_words_are_known_by_their_names() {
+        for name in ["FTS_0000000000000016_CONFIG", "FTS_000000000000001f_0000000000000020_INDEX_1"] {
+            assert!(is_of_words(name), "{name}");
+        }
+        for name in ["FTS_16_CONFIG", "FTS_0000000000000016", "FTS_000000000000001g_x", "t", "FTS_éééééééé_x"]
+        {
+            assert!(!is_of_words(name), "{name}");
+        }
+    }
 
     #[test]
     fn names_as_a_real_server_wrote_them() {

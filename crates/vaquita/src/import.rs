@@ -16,7 +16,7 @@ use crate::workshop::links;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use vaquita_format::cfg::TableMeta;
-use vaquita_format::filename::TableFile;
+use vaquita_format::filename::{TableFile, is_of_words};
 use vaquita_sql::{SqlResult, create_tables_of};
 
 /// What the command line says.
@@ -77,7 +77,9 @@ fn files_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         for entry in entries {
             let file = entry.map_err(|e| format!("{}: {e}", path.display()))?.path();
             let is_table = file.extension().is_some_and(|extension| extension == "ibd");
-            if is_table && !is_of_words(&file) || links::is_link(&file) {
+            // Words of FULLTEXT indexes are found anew.
+            let of_words = file.file_stem().is_some_and(|stem| is_of_words(&stem.to_string_lossy()));
+            if is_table && !of_words || links::is_link(&file) {
                 out.push(file);
             }
         }
@@ -87,15 +89,6 @@ fn files_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         out[before..].sort();
     }
     Ok(out)
-}
-
-/// Whether a file is of words of a FULLTEXT index, which are found anew: the numbers of the table, and of the index, are in its name.
-fn is_of_words(file: &Path) -> bool {
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy());
-    let number = stem.as_deref().and_then(|stem| stem.strip_prefix("FTS_")?.get(..17));
-    number
-        .and_then(|number| number.strip_suffix('_'))
-        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// The tables that a file of definitions tells of.

@@ -181,7 +181,7 @@ impl Dictionary {
     ) -> Result<Option<Unmaintained>> {
         let short = row.name.split_once('/').map_or("", |(_, table)| table);
         table.is_part = whole_name(&row.name).is_some();
-        table.is_auxiliary = server_files::is_of_words(short);
+        table.is_auxiliary = vaquita_format::filename::is_of_words(short);
         if !table.fulltext.is_empty() && table.doc_ids.is_none() {
             return Ok(Some(Unmaintained::FullText));
         }

@@ -12,7 +12,7 @@ use crate::table::{Column, DefaultValue, Table};
 use std::path::{Path, PathBuf};
 use vaquita_format::Corruption;
 use vaquita_format::column::{ColumnDef, MType, mysql_type};
-use vaquita_format::filename::{self, is_intermediate};
+use vaquita_format::filename::{self, is_intermediate, is_of_words};
 use vaquita_format::frm::{
     ColumnDefault, DeclaredFormat, Frm, FrmColumn, FrmKey, column_type, key_flags, table_options,
 };
@@ -87,12 +87,6 @@ pub(crate) fn described_name(name: &str) -> Option<&str> {
     let whole = whole_name(name).unwrap_or(name);
     let (_, short) = whole.split_once('/')?;
     (!is_intermediate(whole) && !is_of_words(short)).then_some(whole)
-}
-
-/// Whether it is the name of a table of a FULLTEXT index: the number of the table that it serves follows.
-pub(crate) fn is_of_words(short: &str) -> bool {
-    let number = short.strip_prefix("FTS_").and_then(|rest| rest.get(..16));
-    number.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Whether a MySQL server made the folder: its own tables have `.frm` files.
