@@ -12,7 +12,7 @@ use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::select;
 use crate::statement::{Outcome, PlanCx, Planned};
 use std::sync::Arc;
-use vaquita_catalog::{self, TableInfo};
+use vaquita_catalog::{self, TableInfo, error};
 use vaquita_engine::MdlMode;
 use vaquita_expr::stored::triggers_of;
 use vaquita_expr::trigger::TableTriggers;
@@ -448,6 +448,12 @@ impl InsertPlan {
         writer.set_value(column, &value, expr.ty(), cx.state)
     }
 
+    /// Nothing is computed, and no trigger fires, for a table that has changed: the statement begins again then.
+    fn hold_table(&self, cx: &mut EvalCx<'_>) -> SqlResult<()> {
+        let mut statement = super::writer::engine(cx)?.statement();
+        error::of_engine(statement.hold_table(&self.info.table, MdlMode::SharedWrite))
+    }
+
     fn run_rows(
         &self,
         rows: &[Box<[Cell]>],
@@ -647,6 +653,7 @@ impl Planned for InsertPlan {
         _: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         let mut eval = cx.eval();
+        self.hold_table(&mut eval)?;
         let before = eval.state.warnings.refuse(self.is_strict(eval.state));
         let done = match &self.source {
             Source::Rows(rows) => self.run_rows(rows, &mut eval, params),
