@@ -404,6 +404,7 @@ fn definitions_that_a_file_alone_has_are_not_changed() {
         "rename table k.plain to k.other",
         "create index i on k.part (id)",
         "alter table k.part add partition partitions 1",
+        "drop database k",
     ] {
         sql_fails(&ours, change, &["1235", ".frm"]);
     }

@@ -1,6 +1,7 @@
 //! From a syntax tree to who executes it.
 
 use super::Connection;
+use crate::ddl::server_files;
 use crate::program::events::Timing;
 use crate::statement::{StmtCx, planning};
 use vaquita_engine::{AccessMode, Standing};
@@ -290,12 +291,6 @@ impl Connection {
         for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
             let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
             let whole = vaquita_engine::whole_name(&name).unwrap_or(&name);
-            let refused = |why: &str| {
-                let (database, table) = (&want.database, &want.table);
-                Err(SqlError::unsupported(&format!(
-                    "changing the definition of `{database}`.`{table}`, {why}"
-                )))
-            };
             let there = vaquita_catalog::error::of_engine(core.has_table(whole))?;
             // What makes a table that is there already says so.
             let makes = there && matches!(stmt, Stmt::CreateTable(_) | Stmt::CreateView(_));
@@ -307,7 +302,7 @@ impl Connection {
                 Standing::Other => true,
             };
             if is_foreign && !makes {
-                return refused("which is in a .frm file of a MySQL server");
+                return Err(server_files::is_in_one(&want.database, &want.table));
             }
             // They go with a table that is dropped.
             let drops = matches!(stmt, Stmt::DropTable(_));
@@ -316,7 +311,8 @@ impl Connection {
                 && !drops
                 && vaquita_catalog::error::of_engine(core.has_server_triggers(whole))?
             {
-                return refused("whose triggers a MySQL server keeps");
+                let why = "whose triggers a MySQL server keeps";
+                return Err(server_files::not_changed(&want.database, &want.table, why));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::check_database_exists;
 use crate::statement::StmtCx;
 use vaquita_catalog::error;
-use vaquita_catalog::{check_database, file_name};
+use vaquita_catalog::{check_database, file_name, sql_name};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast;
 use vaquita_plan::column_type as types;
@@ -62,6 +62,21 @@ pub(super) fn alter(cx: &mut StmtCx<'_>, written: &ast::Database<'_>) -> SqlResu
     Ok(Outcome { affected_rows: 1, ..Outcome::default() })
 }
 
+/// Where no server's files are kept up, a table that stands in one of them alone is not dropped: nor is its database.
+fn check_server_files(cx: &StmtCx<'_>, database: &str) -> SqlResult<()> {
+    let core = cx.db.engine.core();
+    if core.is_folder_of_a_server() {
+        return Ok(());
+    }
+    for table in error::of_engine(core.dict.tables(&core.storage, database))? {
+        if error::of_engine(core.needs_server_file(&table))? {
+            let (database, table) = sql_name(&table);
+            return Err(super::server_files::is_in_one(&database, &table));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn drop(cx: &mut StmtCx<'_>, written: &ast::DropDatabase<'_>) -> SqlResult<Outcome> {
     let name = written.name.to_string();
     refuse_virtual(cx, &name)?;
@@ -75,6 +90,7 @@ pub(super) fn drop(cx: &mut StmtCx<'_>, written: &ast::DropDatabase<'_>) -> SqlR
         return Ok(Outcome::default());
     }
     let file = file_name(&name)?;
+    check_server_files(cx, &file)?;
     let objects = cx.engine.objects();
     let views = objects.list(vaquita_engine::ObjectKind::View, &file).count();
     let (dropped, gone) = cx.engine.drop_database(&file).map_err(|e| match e {

@@ -33,7 +33,7 @@ mod metadata;
 mod numbers;
 mod options;
 mod partitions;
-mod server_files;
+pub(crate) mod server_files;
 mod show_create;
 mod tables;
 mod tablespaces;

@@ -17,6 +17,16 @@ pub(super) fn refused(what: &Unwritable) -> SqlError {
     SqlError::unsupported(&format!("{what} in a folder of a MySQL server, whose files do not have it"))
 }
 
+/// What is said of a table whose definition stands in the `.frm` of a server, and is not kept up or not ours.
+pub(crate) fn is_in_one(database: &str, table: &str) -> SqlError {
+    not_changed(database, table, "which is in a .frm file of a MySQL server")
+}
+
+/// What is said of a table whose definition is not changed.
+pub(crate) fn not_changed(database: &str, table: &str, why: &str) -> SqlError {
+    SqlError::unsupported(&format!("changing the definition of `{database}`.`{table}`, {why}"))
+}
+
 /// Whether a table may become what a definition says.
 ///
 /// # Errors

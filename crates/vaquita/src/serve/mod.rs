@@ -128,12 +128,15 @@ impl Running {
         let options = Options { dir: settings.dir.clone(), variables: files::fit(settings, &log) };
         let dir = settings.dir.display();
         let taking_over = settings.value("take_over").is_some_and(|v| !matches!(v, "OFF" | "off" | "0"));
-        if taking_over
-            && Database::is_of_another_server(&options).map_err(|e| format!("{dir}: {}", e.message))?
-        {
+        let taking_over = taking_over
+            && Database::is_of_another_server(&options).map_err(|e| format!("{dir}: {}", e.message))?;
+        if taking_over {
             opening::announce_take_over(&settings.dir, &log);
         }
         let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
+        if taking_over {
+            opening::tell_of_server_files(&db, &settings.dir, &log);
+        }
         log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
         tell_of_storage(&db, &log);
         db.globals().notes().iter().for_each(|note| log.warning(note));

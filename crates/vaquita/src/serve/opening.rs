@@ -14,10 +14,21 @@ pub(super) fn announce_take_over(dir: &Path, log: &ErrorLog) {
          vaquita.lock, and InnoDB tables user, db, tables_priv, columns_priv and proxies_priv of database mysql, without any \
          account"
     ));
-    log.warning(&format!(
-        "{dir}: the files that it has of tables, views and triggers are kept up: when it opens the folder again it knows all but the routines \
-         and events that were made here"
-    ));
+}
+
+/// What of the other server's files is kept up in a folder that was taken over just now.
+pub(super) fn tell_of_server_files(db: &Database, dir: &Path, log: &ErrorLog) {
+    let dir = dir.display();
+    log.warning(&match db.engine().core().is_folder_of_a_server() {
+        true => format!(
+            "{dir}: the files that it has of tables, views and triggers are kept up: when it opens the folder again it knows all but the \
+             routines and events that were made here"
+        ),
+        false => format!(
+            "{dir}: mysql/user.frm is not there, by which a server's folder is known: files of tables, views and triggers are not kept up. \
+             Tables that stand in them alone keep their definitions, and those with triggers can only be read"
+        ),
+    });
 }
 
 /// Whose the folder is, what recovery did, who may come in.
