@@ -228,14 +228,6 @@ impl Core {
         path.is_some_and(|path| self.storage.fs().exists(&path))
     }
 
-    /// The tables whose triggers a MySQL server keeps in files, if one made the folder.
-    ///
-    /// # Errors
-    /// Errors of reading folders.
-    pub fn tables_with_server_triggers(&self) -> Result<Vec<String>> {
-        crate::dict::server_files::lists_of_triggers(&self.storage)
-    }
-
     /// What the server's list of a table's triggers says, or why it says nothing; `None` if there is no list.
     ///
     /// # Errors
@@ -256,12 +248,12 @@ impl Core {
         self.dict.described(&self.storage, name, Told::ByWhoWroteLast)
     }
 
-    /// Files of views, if a MySQL server made the folder.
+    /// What a MySQL server keeps in the folder besides tables, if one made it.
     ///
     /// # Errors
     /// Errors of reading files.
-    pub fn server_views(&self) -> Result<Vec<crate::dict::server_files::ServerView>> {
-        crate::dict::server_files::views(&self.storage)
+    pub fn server_objects(&self) -> Result<crate::dict::server_files::ServerObjects> {
+        crate::dict::server_files::objects(&self.storage)
     }
 
     /// A new DB_ROW_ID: [`Dictionary::next_row_id`].

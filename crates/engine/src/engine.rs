@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::recovery;
 use crate::services::Services;
 use crate::session::Session;
+use crate::unmaintained::Unmaintained;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -100,9 +101,7 @@ impl Engine {
         let core = self.core();
         let _ = core.dict.server_files.set(maker);
         // Who has read the definition before did not know what the server's triggers are.
-        for table in core.tables_with_server_triggers()? {
-            core.dict.forget(&table);
-        }
+        core.dict.forget_all_of(Unmaintained::Triggers);
         let only_read = core.storage.options().read_only;
         let only_read = only_read || core.options.storage.force_recovery >= ForceRecovery::NO_TRX_UNDO;
         if only_read {

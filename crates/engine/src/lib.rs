@@ -103,7 +103,8 @@ pub use crate::ddl::{
 pub use crate::dict::objects::{Object, ObjectKind, Objects};
 pub use crate::dict::row_versions::{ColumnOrigin, VERSIONS_MAX};
 pub use crate::dict::server_files::{
-    KEPT_VERSION, ServerFile, ServerFileMaker, ServerView, Standing, columns_of_frm, options_of_frm,
+    KEPT_VERSION, ServerFile, ServerFileMaker, ServerObjects, ServerView, Standing, columns_of_frm,
+    options_of_frm,
 };
 pub use crate::engine::Engine;
 pub use crate::error::{Error, Result};

@@ -278,14 +278,15 @@ impl Storage {
     /// Errors of writing; they are final.
     pub fn flush_everything(&self) -> Result<()> {
         let now = self.log.current_lsn();
-        self.flusher.flush_all(&self.pool, now)?;
         self.log.flush_up_to(now)?;
-        while self.checkpoint()? < now {
+        loop {
+            self.flusher.flush_all(&self.pool, now)?;
+            if self.checkpoint()? >= now {
+                return Ok(());
+            }
             // A mini-transaction that began before is still bringing its pages.
             std::thread::yield_now();
-            self.flusher.flush_all(&self.pool, now)?;
         }
-        Ok(())
     }
 
     /// Writes the pages of a tablespace that are dirty: its files are complete and durable on return.

@@ -96,6 +96,14 @@ impl Cache {
         }
     }
 
+    /// The same of all tables of some kind.
+    pub(crate) fn remove_where(&self, select: impl Fn(&Table) -> bool) {
+        let mut maps = self.maps.write();
+        let selected = maps.by_id.values().filter(|entry| select(&entry.table));
+        let selected: Vec<TableId> = selected.map(|entry| entry.table.id).collect();
+        selected.into_iter().for_each(|id| maps.remove(id));
+    }
+
     /// Forgets a table that is dropped, and its counter.
     pub(crate) fn forget(&self, id: TableId) {
         let mut maps = self.maps.write();

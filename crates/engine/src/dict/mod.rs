@@ -45,6 +45,7 @@ pub use bootstrap::CreateSystem;
 use crate::error::{Error, Result};
 use crate::partition::Partitioning;
 use crate::table::Table;
+use crate::unmaintained::Unmaintained;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -197,6 +198,11 @@ impl Dictionary {
     /// Lets go of the object of a table that nobody uses.
     pub(crate) fn forget(&self, name: &str) {
         self.cache.remove_named(name);
+    }
+
+    /// Lets go of the objects of tables that are not kept up here because of that. Nobody uses them.
+    pub(crate) fn forget_all_of(&self, why: Unmaintained) {
+        self.cache.remove_where(|table| table.unmaintained == Some(why));
     }
 
     /// A new object of a table that nobody uses, changed by `edit`, in place of the one in memory.

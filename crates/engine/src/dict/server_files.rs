@@ -149,42 +149,24 @@ pub(crate) fn triggers_of(
     Ok(read(storage, &triggers_path(storage, table), FRM_MAX)?.map(|bytes| trg::decode(&bytes)))
 }
 
-/// The lists of triggers in a folder of a server, by the engine's names of their tables.
-pub(crate) fn lists_of_triggers(storage: &Storage) -> EngineResult<Vec<String>> {
-    let mut tables = Vec::new();
-    each_file(storage, "TRG", |database, table, _| {
-        tables.push(format!("{database}/{table}"));
-        Ok(())
-    })?;
-    Ok(tables)
-}
-
 /// A view that has a file: in file name encoding its database and name, and the file.
 pub type ServerView = (String, String, Vec<u8>);
 
-/// The files of views in a folder of a server.
-pub(crate) fn views(storage: &Storage) -> EngineResult<Vec<ServerView>> {
-    let mut found = Vec::new();
-    each_file(storage, "frm", |database, name, path| {
-        if is_of_view(storage, path)?
-            && let Some(bytes) = read(storage, path, FRM_MAX)?
-        {
-            found.push((database.to_owned(), name.to_owned(), bytes));
-        }
-        Ok(())
-    })?;
-    Ok(found)
+/// What a server keeps in a folder besides tables.
+#[derive(Debug, Default)]
+pub struct ServerObjects {
+    /// The files of views.
+    pub views: Vec<ServerView>,
+    /// The tables that have lists of triggers, by the engine's names.
+    pub triggers: Vec<String>,
 }
 
-/// Goes through the files in the databases of a folder of a server that have an extension: database, name, path.
-fn each_file(
-    storage: &Storage,
-    extension: &str,
-    mut with: impl FnMut(&str, &str, &Path) -> EngineResult<()>,
-) -> EngineResult<()> {
+/// What there is in the databases of a folder of a server.
+pub(crate) fn objects(storage: &Storage) -> EngineResult<ServerObjects> {
+    let mut found = ServerObjects::default();
     let (fs, dir) = (storage.fs(), &storage.options().dir);
     if !is_of_a_server(storage) {
-        return Ok(());
+        return Ok(found);
     }
     let io = |e: vaquita_io::Error| crate::error::Error::Storage(e.into());
     for database in fs.list_dir(dir).map_err(io)? {
@@ -194,12 +176,19 @@ fn each_file(
         for path in fs.list_dir(&database).map_err(io)? {
             let names = (database.file_name(), path.file_stem());
             let (Some(database), Some(name)) = names else { continue };
-            if path.extension().is_some_and(|of_file| of_file == extension) {
-                with(&database.to_string_lossy(), &name.to_string_lossy(), &path)?;
+            let (database, name) = (database.to_string_lossy(), name.to_string_lossy());
+            let extension = path.extension().unwrap_or_default();
+            if extension == "TRG" {
+                found.triggers.push(format!("{database}/{name}"));
+            } else if extension == "frm"
+                && is_of_view(storage, &path)?
+                && let Some(bytes) = read(storage, &path, FRM_MAX)?
+            {
+                found.views.push((database.into_owned(), name.into_owned(), bytes));
             }
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Whether a `.frm` is a view's, which its first bytes tell: a folder may have thousands.

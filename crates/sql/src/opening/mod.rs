@@ -5,7 +5,7 @@
 //! | the engine's settings from system variables | `options` |
 //! | what a folder and its server are | `identity` |
 //! | how much memory all sessions may take | `memory` |
-//! | views of the MySQL server that made the folder | `server_views` |
+//! | views and triggers of the MySQL server that made the folder | `server_views`, `server_triggers` |
 //!
 //! What a [`Database`] asks for that stands above it is put in here: the tables of information_schema, sessions for
 //! statements of its own.
@@ -23,8 +23,9 @@ use crate::virtual_tables::InfoTables;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use vaquita_catalog::frm::write::ServerFiles;
-use vaquita_engine::Engine;
+use vaquita_catalog::{quoted_name, sql_name};
 use vaquita_engine::fulltext::parser::Parsers;
+use vaquita_engine::{Engine, ServerObjects};
 use vaquita_expr::stored::AnyPrograms;
 use vaquita_session::vars::{Globals, VarId, VarValue, id};
 use vaquita_types::{SqlError, SqlResult};
@@ -125,8 +126,7 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     crate::dcl::open(&db)?;
     // What differs then is what the server has done.
     if files_are_right && is_shared_with_a_server(&db) {
-        server_views::take_over(&db);
-        server_triggers::take_over(&db);
+        take_over_objects(&db);
     }
     // Not before: the accounts may have to be made first.
     db.apply_at_start();
@@ -137,6 +137,23 @@ fn open_on(engine: Engine, globals: Globals, dir: &Path) -> SqlResult<Arc<Databa
     db.events.set_starter(Box::new(move |signal| crate::scheduler::start(folder.clone(), signal)));
     db.start_events()?;
     Ok(db)
+}
+
+/// Takes over what the server has done to views and triggers. What cannot be is said in the log, and is no reason not to open the folder.
+fn take_over_objects(db: &Database) {
+    match db.engine().core().server_objects() {
+        Ok(ServerObjects { views, triggers }) => {
+            server_views::take_over(db, views);
+            server_triggers::take_over(db, &triggers);
+        }
+        Err(e) => db.say_at_start(format!("the views and triggers of the server cannot be read: {e}")),
+    }
+}
+
+/// The name of a table or view for people; `name` is the engine's.
+fn shown(name: &str) -> String {
+    let (database, name) = sql_name(name);
+    format!("{}.{}", quoted_name(&database), quoted_name(&name))
 }
 
 /// Whether the files of a MySQL server say what it has done meanwhile.

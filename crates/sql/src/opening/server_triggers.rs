@@ -13,20 +13,17 @@
 //! # Crash
 //! The triggers of each table are taken over, or go, by a change of its own: what was not done is done when the folder is opened again.
 
+use super::shown;
 use crate::database::Database;
 use crate::ddl::trigger_files;
 use std::sync::Arc;
-use vaquita_catalog::{ObjectBody, error, quoted_name, sql_name, trigger};
+use vaquita_catalog::{ObjectBody, error, quoted_name, trigger};
 use vaquita_engine::{Object, ObjectKind};
 use vaquita_types::{SqlError, SqlResult};
 
-/// Takes over what the server has done to triggers. What cannot be is said in the log, and is no reason not to open the folder.
-pub(super) fn take_over(db: &Database) {
-    let tables = match db.engine().core().tables_with_server_triggers() {
-        Ok(tables) => tables,
-        Err(e) => return db.say_at_start(format!("the triggers of the server cannot be read: {e}")),
-    };
-    for table in &tables {
+/// Takes over what the server has done to triggers, of which these tables have lists.
+pub(super) fn take_over(db: &Database, tables: &[String]) {
+    for table in tables {
         if let Err(e) = take_table(db, table) {
             db.say_at_start(format!("triggers of table {} are not taken over: {}", shown(table), e.message));
         }
@@ -83,10 +80,4 @@ fn follow(db: &Database, gone: &[Arc<Object>], made: &[Object]) -> SqlResult<()>
 
 fn is_told(object: &Object) -> bool {
     ObjectBody::of(object).is_ok_and(|body| trigger::is_told(&body))
-}
-
-/// The name of a table for people.
-fn shown(name: &str) -> String {
-    let (database, name) = sql_name(name);
-    format!("{}.{}", quoted_name(&database), quoted_name(&name))
 }

@@ -13,15 +13,16 @@
 //! # Crash
 //! Each view is taken over, or goes, by a change of its own: what was not done is done when the folder is opened again.
 
+use super::shown;
 use crate::database::Database;
 use crate::ddl::views::set_options;
 use bumpalo::Bump;
 use std::collections::HashSet;
-use vaquita_catalog::{ObjectBody, Security, error, quoted_name};
+use vaquita_catalog::{ObjectBody, Security, error};
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::lower::collation;
 use vaquita_engine::lower::frm_view::FrmView;
-use vaquita_engine::{Object, ObjectKind, Put, Standing};
+use vaquita_engine::{Object, ObjectKind, Put, ServerView, Standing};
 use vaquita_parser::ast::{ViewAlgorithm, ViewCheck};
 use vaquita_types::sql_mode::SqlMode;
 use vaquita_types::temporal::calendar::to_unix;
@@ -29,13 +30,9 @@ use vaquita_types::temporal::parse::parse_datetime;
 use vaquita_types::temporal::{Date, DateContext};
 use vaquita_types::{SqlError, SqlResult};
 
-/// Takes over what the server has done to views. What cannot be is said in the log, and is no reason not to open the folder.
-pub(super) fn take_over(db: &Database) {
+/// Takes over what the server has done to views, whose files these are.
+pub(super) fn take_over(db: &Database, files: Vec<ServerView>) {
     let core = db.engine().core();
-    let files = match core.server_views() {
-        Ok(files) => files,
-        Err(e) => return db.say_at_start(format!("the views of the server cannot be read: {e}")),
-    };
     let mut there = HashSet::new();
     for (database, name, file) in files {
         there.insert((database.clone(), name.clone()));
@@ -63,12 +60,6 @@ pub(super) fn take_over(db: &Database) {
             Err(e) => db.say_at_start(format!("view {name} stays: {}", e.message)),
         }
     }
-}
-
-/// The name of a view for people.
-fn shown(name: &str) -> String {
-    let (database, name) = vaquita_catalog::sql_name(name);
-    format!("{}.{}", quoted_name(&database), quoted_name(&name))
 }
 
 /// Makes a view what its file says, unless it is.

@@ -26,15 +26,12 @@ impl BufferPool {
 
     /// Asks for each page the space has, or looks at every frame where that are fewer; how often it looked.
     fn discard(&self, space: SpaceId, pages: Range<u32>) -> usize {
-        // A space that is not attached has pages of unknown numbers.
-        let size = self.spaces.get(space).map_or(u32::MAX, |space| space.size_pages());
-        let pages = pages.start..pages.end.min(size);
-        if pages.len() > self.frames.len() {
+        let Some(pages) = self.fewer_than_frames(space, pages.clone()) else {
             for frame_no in 0..self.frames.len() as u32 {
                 self.discard_frame(frame_no, |id| id.space == space && pages.contains(&id.page_no.0));
             }
             return self.frames.len();
-        }
+        };
         for no in pages.clone() {
             let page = PageId::new(space, PageNo(no));
             while let Some(frame_no) = self.map.find(&self.frames, page) {
@@ -42,6 +39,14 @@ impl BufferPool {
             }
         }
         pages.len()
+    }
+
+    /// Those of the pages that the space has, unless that are more than there are frames. One that is not attached has pages of
+    /// unknown numbers.
+    pub(super) fn fewer_than_frames(&self, space: SpaceId, pages: Range<u32>) -> Option<Range<u32>> {
+        let size = self.spaces.get(space).map_or(u32::MAX, |space| space.size_pages());
+        let pages = pages.start..pages.end.min(size);
+        (pages.len() <= self.frames.len()).then_some(pages)
     }
 
     /// Drops the page of a frame if it is one of those.

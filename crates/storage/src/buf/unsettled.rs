@@ -41,9 +41,8 @@ impl BufferPool {
 
     /// The pages of a space that are unsettled: asks for each page, or looks at every frame where that are fewer.
     pub(crate) fn unsettled_of(&self, space: SpaceId) -> Unsettled {
-        let size = self.spaces.get(space).map_or(u32::MAX, |space| space.size_pages());
-        if size as usize <= self.frames.len() {
-            return self.unsettled((0..size).map(|no| PageId::new(space, PageNo(no))));
+        if let Some(pages) = self.fewer_than_frames(space, 0..u32::MAX) {
+            return self.unsettled(pages.map(|no| PageId::new(space, PageNo(no))));
         }
         let mut unsettled = Unsettled::default();
         for (frame_no, frame) in (0..).zip(&self.frames) {

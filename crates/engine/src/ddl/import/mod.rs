@@ -320,11 +320,7 @@ fn find_trees(
 
 /// Holds the row format that a file's flags and the pages of its trees tell against the table's.
 fn check_row_format(source: &Source, roots: &[Root], table: &Table) -> Result<()> {
-    let found = match roots.first() {
-        _ if source.flags.atomic_blobs() => RowFormat::Dynamic,
-        Some(root) if !root.comp => RowFormat::Redundant,
-        _ => RowFormat::Compact,
-    };
+    let found = file::row_format(source.flags, roots.first().is_none_or(|root| root.comp));
     let name = |format| match format {
         RowFormat::Redundant => "ROW_TYPE_REDUNDANT",
         RowFormat::Compact => "ROW_TYPE_COMPACT",
