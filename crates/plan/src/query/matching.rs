@@ -6,6 +6,7 @@ use super::from::{self, conjuncts, join_tree, open_tables};
 use super::hints;
 use super::join;
 use super::names::{BlockScope, Opened};
+use super::targets;
 use super::with::within;
 use crate::planner::Planner;
 use crate::rules::TableRules;
@@ -138,6 +139,7 @@ fn plan_rows(
 ) -> SqlResult<MatchPlan> {
     planner.blocks.set(planner.blocks.get() + 1);
     let hints = hints::enter(planner, request.hints, cx);
+    let named = targets::positions(request.delete_from, request.from, &cx.session.state.database)?;
     let mut opened = Opened::default();
     open_tables(planner, request.from, None, cx, MdlMode::SharedWrite, &mut opened)?;
     let straight = hints.apply(&mut opened, cx);
@@ -155,7 +157,7 @@ fn plan_rows(
     cx.aggregates = Vec::new();
     let tree = join_tree(&scope, request.from, cx)?;
     let mut targets = Vec::new();
-    delete_targets(&scope, request, update, &mut targets)?;
+    delete_targets(&scope, &named, update, &mut targets)?;
     let assignments = assignments(&scope, request, &mut targets, cx)?;
     refuse_moving_keys(&scope, &targets, &assignments)?;
     scope.clause.set("where clause");
@@ -361,22 +363,16 @@ fn add_triggers(
 
 fn delete_targets(
     scope: &BlockScope<'_, '_>,
-    request: &MatchRequest<'_>,
+    named: &[usize],
     update: bool,
     targets: &mut Vec<TargetTable>,
 ) -> SqlResult<()> {
     if update {
         return Ok(());
     }
-    if request.delete_from.is_empty() {
-        targets.push(target_of(scope, scope.order[0])?);
-    }
-    for name in request.delete_from {
-        let found = scope.order.iter().copied().find(|&at| scope.is_meant(at, name.schema, name.name));
-        let Some(slot) = found else {
-            return Err(SqlError::new(1109, format!("Unknown table '{}' in MULTI DELETE", name.name)));
-        };
-        targets.push(target_of(scope, slot)?);
+    let named = if named.is_empty() { &[0] } else { named };
+    for &at in named {
+        targets.push(target_of(scope, scope.order[at])?);
     }
     Ok(())
 }

@@ -16,7 +16,7 @@
 //! | full-text searches | `fulltext` |
 //! | expressions that indexes are of | `generated` |
 //! | optimizer hints | [`hints`] |
-//! | rows for UPDATE and DELETE | [`matching`] |
+//! | rows for UPDATE and DELETE | [`matching`], `targets` |
 //! | rows that are changed by way of a view | [`changed`] |
 //! | ON DUPLICATE KEY UPDATE | [`on_duplicate`] |
 //! | access paths and their costs; join order | [`access`], [`join`], `equal`, `covered` |
@@ -39,6 +39,7 @@ pub mod merged;
 pub mod names;
 pub mod on_duplicate;
 mod subquery;
+mod targets;
 mod union;
 mod view;
 mod window;
