@@ -12,6 +12,7 @@ use super::writer::{Assigned, OnDuplicate, Writer};
 use crate::select;
 use crate::statement::{Outcome, PlanCx, Planned};
 use std::sync::Arc;
+use vaquita_catalog::table::{open_base_table, open_table};
 use vaquita_catalog::{self, TableInfo, error};
 use vaquita_engine::MdlMode;
 use vaquita_expr::stored::triggers_of;
@@ -263,13 +264,8 @@ pub(crate) fn open_for_change(
         return Err(SqlError::database_denied(user, host, &database));
     }
     cx.state.check_known(cx.engine, &database, &table, Priv::INSERT)?;
-    let opened = vaquita_catalog::open_table(
-        &cx.db.catalog,
-        &mut cx.engine.statement(),
-        &database,
-        &table,
-        MdlMode::SharedWrite,
-    );
+    let open = if plan.into_base_table { open_base_table } else { open_table };
+    let opened = open(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, MdlMode::SharedWrite);
     let view = match &opened {
         Err(e) if e.code == 1146 => {
             let name = vaquita_catalog::engine_name(&database, &table)?;

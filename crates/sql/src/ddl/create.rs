@@ -35,6 +35,9 @@ pub(super) fn create_table_of(
     let (database, name) = names_of(cx, &written.name)?;
     check_database_exists(cx, &database)?;
     let engine_name = engine_name(&database, &name)?;
+    if let Some(like) = &written.like {
+        refuse_like_itself(cx, like, &database, &name)?;
+    }
     let is_there = match written.temporary {
         true => cx.engine.temporary_table(&engine_name).is_some(),
         false => {
@@ -101,19 +104,29 @@ pub(super) fn create_table_of(
     spec.file_per_table = cx.db.globals().is_on("innodb_file_per_table");
     limits::settle_row_size(cx, &mut spec)?;
     if written.temporary {
-        cx.engine.create_temporary_table(&spec).map_err(|e| creation_error(&e, &definition))?;
-        return match selected {
-            None => Ok(Outcome::default()),
-            Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
-                let _ = cx.engine.drop_temporary_table(&engine_name);
-            }),
+        let Some((query, names)) = selected else {
+            cx.engine.create_temporary_table(&spec).map_err(|e| creation_error(&e, &definition))?;
+            return Ok(Outcome::default());
         };
+        // The query reads what has the name so far. The table gets it when it is filled.
+        let filled = unused_name(cx, &database)?;
+        let filled_name = vaquita_catalog::engine_name(&database, &filled)?;
+        spec.name.clone_from(&filled_name);
+        cx.engine.create_temporary_table(&spec).map_err(|e| creation_error(&e, &definition))?;
+        let schema = Some(ast::Ident::new(database.as_bytes()));
+        let into = ast::ObjectName { schema, name: ast::Ident::new(filled.as_bytes()) };
+        return fill(cx, written, (into, query), &names, sql)
+            .and_then(|outcome| {
+                error::of_engine(cx.engine.rename_temporary_table(&filled_name, &engine_name))?;
+                Ok(outcome)
+            })
+            .inspect_err(|_| drop(cx.engine.drop_temporary_table(&filled_name)));
     }
     super::checks::refuse_taken(cx, &definition, None, &engine_name)?;
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
     match selected {
         None => Ok(Outcome::default()),
-        Some((query, names)) => fill(cx, written, query, &names, sql).inspect_err(|_| {
+        Some((query, names)) => fill(cx, written, (written.name, query), &names, sql).inspect_err(|_| {
             // Without its rows there is no table. If that fails too, the statement's error matters more.
             let _ = cx.engine.drop_table(&engine_name);
         }),
@@ -187,6 +200,23 @@ pub(super) fn database_collation(cx: &StmtCx<'_>, database: &str) -> SqlResult<u
     Ok(said.flatten().unwrap_or(cx.state.vars.collation_server))
 }
 
+/// A table cannot be made like itself, not even a temporary one like the table that it would hide.
+///
+/// # Errors
+/// 1066.
+fn refuse_like_itself(
+    cx: &StmtCx<'_>,
+    like: &ast::ObjectName<'_>,
+    database: &str,
+    name: &str,
+) -> SqlResult<()> {
+    let (like_database, like_name) = names_of(cx, like)?;
+    match (like_database.as_str(), like_name.as_str()) == (database, name) {
+        true => Err(SqlError::new(1066, format!("Not unique table/alias: '{name}'"))),
+        false => Ok(()),
+    }
+}
+
 fn like_definition(
     cx: &mut StmtCx<'_>,
     like: &ast::ObjectName<'_>,
@@ -194,9 +224,6 @@ fn like_definition(
     name: &str,
 ) -> SqlResult<Definition> {
     let (like_database, like_name) = names_of(cx, like)?;
-    if (like_database.as_str(), like_name.as_str()) == (database, name) {
-        return Err(SqlError::new(1066, format!("Not unique table/alias: '{name}'")));
-    }
     let info = super::tablespaces::look_at_definition(cx, &like_database, &like_name)?;
     let mut definition = info.definition.to_edit();
     definition.database = database.to_owned();
@@ -412,11 +439,24 @@ pub(super) fn selected_default(column: &ColumnDefinition) -> DefaultValue {
     DefaultValue::Stored(out)
 }
 
+/// A name in a database that no table has, temporary or not.
+fn unused_name(cx: &mut StmtCx<'_>, database: &str) -> SqlResult<String> {
+    let mut number = 0_u64;
+    loop {
+        let name = format!("#sql-made-{number}");
+        let engine_name = engine_name(database, &name)?;
+        if cx.engine.temporary_table(&engine_name).is_none() && !super::base_table_exists(cx, &engine_name)? {
+            return Ok(name);
+        }
+        number += 1;
+    }
+}
+
 /// Inserts the rows of the query: an INSERT ... SELECT in a transaction of its own.
 fn fill(
     cx: &mut StmtCx<'_>,
     written: &ast::CreateTable<'_>,
-    query: &ast::Query<'_>,
+    (into, query): (ast::ObjectName<'_>, &ast::Query<'_>),
     names: &[Box<[u8]>],
     sql: &[u8],
 ) -> SqlResult<Outcome> {
@@ -429,7 +469,7 @@ fn fill(
         replace: written.select_duplicates == SelectDuplicates::Replace,
         priority: ast::Priority::default(),
         ignore: written.select_duplicates == SelectDuplicates::Ignore,
-        table: written.name,
+        table: into,
         partitions: &[],
         columns: Some(&columns),
         source: ast::InsertSource::Query(query),
@@ -437,7 +477,9 @@ fn fill(
         on_duplicate: &[],
     };
     let from = cx.engine.start_statement();
-    let done = vaquita_exec::dml::plan(&mut planning(cx, &[], &[], sql), &Stmt::Insert(&insert))
+    let mut plan = planning(cx, &[], &[], sql);
+    plan.into_base_table = !written.temporary;
+    let done = vaquita_exec::dml::plan(&mut plan, &Stmt::Insert(&insert))
         // INSERT has no result: the sink stays empty.
         .and_then(|plan| plan.run(&mut cx.run(), &[], &mut Collected::default()));
     match done {
