@@ -53,6 +53,13 @@ impl UserVars {
                 lower.as_slice()
             }
         };
+        // A hexadecimal or bit literal is a number where it stands; in a variable it is the binary string.
+        let value = match value {
+            Value::Bit { .. } | Value::Label { .. } if ty.kind.is_string() => {
+                Value::owned(value.to_text(&ty).into_owned())
+            }
+            value => value,
+        };
         let new = memory_of(&value);
         let var = UserVar { value, ty };
         match self.by_name.get_mut(name) {
