@@ -107,7 +107,8 @@ pub(super) fn named_comparison(
 ) -> SqlResult<Expr> {
     match (a.node, b.node) {
         (Node::Row(left), Node::Row(right)) => rows(cx, op, what, left.into_vec(), right.into_vec()),
-        (Node::Row(list), _) | (_, Node::Row(list)) => Err(wrong_columns(list.len())),
+        (Node::Row(list), _) => Err(wrong_columns(list.len())),
+        (_, Node::Row(_)) => Err(wrong_columns(1)),
         (left, right) => {
             let mut a = Expr { node: left, ..a };
             let mut b = Expr { node: right, ..b };

@@ -544,3 +544,23 @@ impl Call {
         }
     }
 }
+
+/// ANY_VALUE: its argument, but for ONLY_FULL_GROUP_BY.
+pub(super) fn any_value(cx: &mut CompileCx<'_>, mut args: Vec<Expr>) -> Expr {
+    if !matches!(args[0].info.constness, super::node::Constness::Row) {
+        return args.remove(0);
+    }
+    let ty = args[0].ty.clone();
+    let by = ty.kind.is_string().then(|| args[0].collated(cx));
+    let new = New::call("any_value", ty, args, eval_any_value);
+    by.into_iter().fold(new, New::collated).build(cx)
+}
+
+fn eval_any_value<'r>(
+    _: &'r Expr,
+    args: &'r [Expr],
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    args[0].eval(cx, row)
+}

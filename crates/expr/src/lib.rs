@@ -66,6 +66,7 @@ pub use functions::is_function;
 pub use functions::json::change_in_place;
 pub use functions::new_uuid;
 pub use literal::literal;
+pub use moved::of_outer;
 pub use node::{Constness, Derivation, Expr, Node, TableSet};
 pub use print::{with_names, with_values};
 pub use query::{CompiledSubquery, Conversion, FoundDocuments, FullText, InOrder, Subquery, TakeRow};

@@ -1,6 +1,11 @@
 //! The same expression seen from somewhere else: from a block further in, or with its tables at other places.
 
-use super::node::{Constness, Expr, Node, TableSet};
+use super::EvalCx;
+use super::build::{Collated, New};
+use super::node::{Constness, Data, Expr, Node, TableSet};
+use super::row::Row;
+use super::scope::CompileCx;
+use vaquita_types::{SqlResult, Value};
 
 impl Expr {
     /// The expression with its columns (of this block: level, table) at other places. Not for one that contains a subquery, which
@@ -13,6 +18,36 @@ impl Expr {
     }
 }
 
+/// An expression as it is seen from a block so many further in, whatever it has in it: it is calculated from that block's row.
+pub fn of_outer(cx: &mut CompileCx<'_>, e: Expr, level: u16) -> Expr {
+    let by = e.ty.kind.is_string().then(|| Collated {
+        collation: e.ty.collation,
+        derivation: e.info.derivation,
+        ascii: e.info.ascii,
+    });
+    let new = New::call("outer", e.ty.clone(), Vec::new(), eval_of_outer);
+    let new = if e.ty.nullable { new.nullable() } else { new };
+    let new = by.into_iter().fold(new, New::collated).at_least(Constness::Execution);
+    let has_subquery = e.info.has_subquery;
+    let mut seen = new.data(Data::Outer(Box::new(e), level)).build(cx);
+    seen.info.has_subquery = has_subquery;
+    seen
+}
+
+fn eval_of_outer<'r>(
+    e: &'r Expr,
+    _: &'r [Expr],
+    cx: &mut EvalCx<'_>,
+    row: &'r Row<'r>,
+) -> SqlResult<Value<'r>> {
+    let Data::Outer(of, level) = e.data() else { return Ok(Value::Null) };
+    let mut at = Some(row);
+    for _ in 0..*level {
+        at = at.and_then(|row| row.outer);
+    }
+    at.map_or(Ok(Value::Null), |row| of.eval(cx, row))
+}
+
 fn move_columns(e: &mut Expr, to: &dyn Fn(u16, u16) -> (u16, u16)) {
     if let Node::Column { level, table, .. } = &mut e.node {
         (*level, *table) = to(*level, *table);
@@ -20,6 +55,12 @@ fn move_columns(e: &mut Expr, to: &dyn Fn(u16, u16) -> (u16, u16)) {
             0 => (Constness::Row, TableSet::of(*table)),
             _ => (Constness::Execution, TableSet::default()),
         };
+        return;
+    }
+    if let Node::Call(call) = &mut e.node
+        && let Data::Outer(_, level) = &mut call.data
+    {
+        (*level, _) = to(*level, 0);
         return;
     }
     let mut parts = 0;

@@ -168,8 +168,11 @@ pub struct Like {
 /// How a subquery is used.
 #[derive(Debug, Clone)]
 pub enum SubqueryUse {
-    /// A value: its one row and column; NULL without a row; error 1242 with two.
-    Scalar,
+    /// A value: that column of its one row; NULL without a row; error 1242 with two.
+    Scalar {
+        /// Which: others than the first are those of a row of values.
+        column: usize,
+    },
     /// EXISTS.
     Exists,
     /// `left op ANY (…)`; IN is `= ANY`.
@@ -243,6 +246,8 @@ pub(super) enum Data {
     Words(Arc<dyn super::query::FullText>),
     /// What JSON_VALUE gives.
     JsonValue(Box<JsonValue>),
+    /// An expression of a block around, so many blocks out.
+    Outer(Box<Expr>, u16),
     /// A regular expression that is constant; `None`: it is none (NULL).
     Regex(Arc<super::automaton::Automaton>),
 }

@@ -29,6 +29,8 @@ pub enum Resolved {
     Column(ResolvedColumn),
     /// An item of the select list (an alias in HAVING, GROUP BY, ORDER BY), or a merged column of USING: its expression.
     Expr(Expr),
+    /// An item of the select list of a block so many further out.
+    Outer(Expr, u16),
 }
 
 /// Names of a query block. Implemented by the planner; DML and DDL have simple ones.

@@ -18,7 +18,7 @@ impl SubqueryNode {
     ) -> SqlResult<Value<'r>> {
         let _ = e;
         Ok(match &self.usage {
-            SubqueryUse::Scalar => self.scalar(cx, row)?,
+            SubqueryUse::Scalar { column } => self.scalar(*column, cx, row)?,
             SubqueryUse::Exists => {
                 let mut found = false;
                 self.query.plan.rows(cx, row, &mut |_, _| {
@@ -36,13 +36,13 @@ impl SubqueryNode {
         })
     }
 
-    fn scalar(&self, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Value<'static>> {
+    fn scalar(&self, column: usize, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Value<'static>> {
         let mut result = None;
         self.query.plan.rows(cx, row, &mut |_, values| {
             if result.is_some() {
                 return Err(SqlError::new(1242, "Subquery returns more than 1 row"));
             }
-            let value = values.first().map_or(Value::Null, Value::borrowed);
+            let value = values.get(column).map_or(Value::Null, Value::borrowed);
             result = Some(vaquita_types::memory::into_owned(value)?);
             Ok(true)
         })?;
@@ -90,7 +90,7 @@ impl SubqueryNode {
     }
 }
 
-/// `left op right` for rows of values: of several columns only `=` and `<>` are asked.
+/// `left op right` for rows of values: of several columns only `=` and `<>` are asked, by IN and NOT IN.
 fn compare_rows(
     op: CmpOp,
     how: &[CompareAs],
@@ -138,6 +138,10 @@ pub(super) fn node(
         Some(e) => vec![e],
     };
     let wanted = left.len().max(1);
+    let is_in = matches!(form, Form::Any(CmpOp::Eq) | Form::All(CmpOp::Ne));
+    if left.len() > 1 && !is_in {
+        return Err(super::compare::wrong_columns(1));
+    }
     if form != Form::Exists && query.columns.len() != wanted {
         return Err(super::compare::wrong_columns(wanted));
     }
@@ -160,7 +164,7 @@ pub(super) fn node(
     ty.nullable = form != Form::Exists;
     let truth = form != Form::Scalar;
     let usage = match form {
-        Form::Scalar => SubqueryUse::Scalar,
+        Form::Scalar => SubqueryUse::Scalar { column: 0 },
         Form::Exists => SubqueryUse::Exists,
         Form::Any(op) => SubqueryUse::Any { op, how },
         Form::All(op) => SubqueryUse::All { op, how },
@@ -179,6 +183,26 @@ pub(super) fn node(
     let node =
         Node::Subquery(Box::new(SubqueryNode { query, usage, left: left.into(), right: right.into() }));
     Ok(cx.node(node, ty, info))
+}
+
+/// The one row of a subquery of several columns, as a row of values; each is found by itself.
+pub(super) fn row(cx: &mut CompileCx<'_>, query: &CompiledSubquery) -> Expr {
+    let one = |(column, ty): (usize, &SqlType)| {
+        let text = ty.kind.is_string();
+        let info = super::node::Info {
+            derivation: if text { Derivation::Implicit } else { Derivation::Numeric },
+            ascii: !text,
+            constness: query.constness.max(super::node::Constness::Execution),
+            tables: query.outer_tables,
+            has_subquery: true,
+            quiet: true,
+            ..super::node::Info::CONST
+        };
+        let usage = SubqueryUse::Scalar { column };
+        let node = SubqueryNode { query: query.clone(), usage, left: Box::default(), right: Box::default() };
+        cx.node(Node::Subquery(Box::new(node)), SqlType { nullable: true, ..ty.clone() }, info)
+    };
+    super::compare::row(query.columns.iter().enumerate().map(one).collect())
 }
 
 impl Expr {

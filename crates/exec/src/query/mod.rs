@@ -37,7 +37,7 @@ use vaquita_plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue, Work};
 use vaquita_session::temp::distinct::{Came, Distinct};
 use vaquita_session::temp::sort::Sorter;
 use vaquita_session::temp::values::{Values, push_key, push_value};
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory, number};
 
 pub(crate) use begin::{begin, count_sort};
 pub(crate) use group::used_columns;
@@ -178,17 +178,27 @@ impl Limit {
 
 fn limit_value(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<u64> {
     let constant = Row { tables: &[], ..*row };
+    let refused = || SqlError::new(1210, "Incorrect arguments to EXECUTE");
     match e.eval(cx, &constant)? {
-        Value::Int(v) if v >= 0 => Ok(v as u64),
         Value::UInt(v) => Ok(v),
         Value::Null => Ok(0),
-        // A parameter that was given as text.
+        // A parameter that was given as something else: the number it begins with, rounded.
         Value::Bytes(text) => {
-            let number = std::str::from_utf8(&text).ok().and_then(|t| t.trim().parse().ok());
-            number.ok_or_else(|| SqlError::new(1210, "Incorrect arguments to LIMIT"))
+            let leading = number::parse_int(&text);
+            let fits = !leading.overflow && leading.value.bits() <= i64::MAX as u64;
+            if fits { Ok(leading.value.bits()) } else { Err(refused()) }
         }
-        _ => Err(SqlError::new(1210, "Incorrect arguments to LIMIT")),
+        Value::Int(v) => u64::try_from(v).map_err(|_| refused()),
+        Value::Decimal(v) => whole(v.to_f64().round()).ok_or_else(refused),
+        Value::Double(v) => whole(v.round_ties_even()).ok_or_else(refused),
+        Value::Float(v) => whole(f64::from(v).round_ties_even()).ok_or_else(refused),
+        _ => Err(refused()),
     }
+}
+
+/// A number of rows that is given as a number with a fraction, which is gone.
+fn whole(v: f64) -> Option<u64> {
+    (0.0..=i64::MAX as f64).contains(&v).then_some(v as u64)
 }
 
 /// Rows of a union, all of one type.

@@ -38,7 +38,7 @@ pub fn compile_condition(of: &ast::Expr<'_>, scope: &dyn Scope, cx: &mut Compile
 pub fn resolved(of: Resolved) -> Expr {
     match of {
         Resolved::Column(column) => Expr::column(column),
-        Resolved::Expr(e) => e,
+        Resolved::Expr(e) | Resolved::Outer(e, _) => e,
     }
 }
 
@@ -86,6 +86,7 @@ impl Compiler<'_, '_, '_> {
                     Expr::named_column(column, &full)
                 }
                 Resolved::Expr(e) => e,
+                Resolved::Outer(e, level) => self.of_outer(e, level),
             },
             ExprKind::UserVar(name) => variables::user(self.cx, *name),
             ExprKind::AssignUserVar { name, value } => {
@@ -219,6 +220,16 @@ impl Compiler<'_, '_, '_> {
         })
     }
 
+    /// An item of a block further out. Where nothing stands in the way it is the same with its columns further out, so that
+    /// indexes can be used with it.
+    #[inline(never)]
+    fn of_outer(&mut self, e: Expr, level: u16) -> Expr {
+        match e.info.has_subquery || e.info.has_aggregate || e.has_window() || e.assigns() {
+            true => crate::of_outer(self.cx, e, level),
+            false => e.moved(&|at, table| (at + level, table)),
+        }
+    }
+
     fn subquery(
         &mut self,
         form: Form,
@@ -227,9 +238,8 @@ impl Compiler<'_, '_, '_> {
         query: &ast::Query<'_>,
     ) -> SqlResult<Expr> {
         let query = self.scope.subquery(query, self.cx)?;
-        // A subquery of several columns as a value is a row: it can only be compared, which is not there yet.
         if form == Form::Scalar && query.columns.len() > 1 {
-            return Err(compare::wrong_columns(1));
+            return Ok(subquery::row(self.cx, &query));
         }
         subquery::node(self.cx, form, what, left, query)
     }
@@ -254,9 +264,6 @@ impl Compiler<'_, '_, '_> {
 
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> SqlResult<Expr> {
         if let Some(op) = comparison(op) {
-            if let Some(e) = self.compared_with_row(op, left, right)? {
-                return Ok(e);
-            }
             let (a, b) = (self.expr(left)?, self.expr(right)?);
             return compare::comparison(self.cx, op, a, b);
         }
@@ -295,27 +302,6 @@ impl Compiler<'_, '_, '_> {
             BinaryOp::MemberOf => functions::json::member_of(cx, a, b)?,
             _ => return Err(SqlError::unsupported("this operator")),
         })
-    }
-
-    /// `(a, b) = (SELECT …)`: the subquery's one row.
-    fn compared_with_row(
-        &mut self,
-        op: CmpOp,
-        left: &ast::Expr<'_>,
-        right: &ast::Expr<'_>,
-    ) -> SqlResult<Option<Expr>> {
-        let (row, query) = match (&left.kind, &right.kind) {
-            (ExprKind::Row(_), ExprKind::Subquery(query)) => (left, query),
-            (ExprKind::Subquery(query), ExprKind::Row(_)) => (right, query),
-            _ => return Ok(None),
-        };
-        if op != CmpOp::Eq && op != CmpOp::Ne {
-            return Err(SqlError::unsupported("order of a row and a subquery"));
-        }
-        let left = self.expr(row)?;
-        let query = self.scope.subquery(query, self.cx)?;
-        let form = if op == CmpOp::Eq { Form::Any(op) } else { Form::All(op) };
-        subquery::node(self.cx, form, compare::name(op), Some(left), query).map(Some)
     }
 
     fn is(&mut self, operand: &ast::Expr<'_>, test: IsTest, negated: bool) -> SqlResult<Expr> {

@@ -130,7 +130,7 @@ const CONTROL: &[Function] = &[
     f("greatest", 2, MANY, control::extreme),
     f("least", 2, MANY, control::extreme),
     f("strcmp", 2, 2, |cx, _, args| compare::strcmp(cx, args)),
-    f("any_value", 1, 1, |_, _, mut args| Ok(args.remove(0))),
+    f("any_value", 1, 1, |cx, _, args| Ok(control::any_value(cx, args))),
     f("isnull", 1, 1, |cx, _, mut args| {
         let operand = Box::new(args.remove(0));
         Ok(cx.truth(Node::IsNull { operand, negated: false }))

@@ -386,12 +386,7 @@ impl<'a> Parser<'a> {
                 let literal = self.other_literal();
                 ExprKind::Literal(literal)
             }
-            T::Param if self.mode.params => {
-                let number = if self.mode.lift { self.s.tok_lifted } else { self.s.params };
-                self.s.params += 1;
-                self.advance();
-                ExprKind::Param(number)
-            }
+            T::Param if self.mode.params => self.param(),
             T::LParen => match self.paren()? {
                 Paren::Expr(expr) => return Ok(expr),
                 Paren::Query(query) => ExprKind::Subquery(query),
@@ -405,6 +400,14 @@ impl<'a> Parser<'a> {
             _ => return self.fail(),
         };
         Ok(Expr { kind, span: self.span_from(start) })
+    }
+
+    /// The parameter at hand.
+    pub(super) fn param(&mut self) -> ExprKind<'a> {
+        let number = if self.mode.lift { self.s.tok_lifted } else { self.s.params };
+        self.s.params += 1;
+        self.advance();
+        ExprKind::Param(number)
     }
 
     /// The literal at hand, lifted or not.

@@ -384,7 +384,7 @@ impl<'a> Parser<'a> {
                 let number = self.number()?;
                 ExprKind::Literal(crate::ast::Literal::Int(number))
             }
-            T::Param => return self.expr(),
+            T::Param if self.mode.params => self.param(),
             T::Word | T::Quoted if self.at_ident() => return self.name(start, false),
             _ => return self.fail(),
         };

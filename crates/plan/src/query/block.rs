@@ -292,6 +292,9 @@ pub(crate) fn finish_union<'p>(
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
+    if query.order_by.iter().any(|key| !is_result_column(&key.expr)) {
+        return order_result(planner, query, outer, cx);
+    }
     let all: Vec<&Planned> = parts.iter().map(|(part, _)| part).collect();
     let (types, columns) = combined(&all)?;
     let mut order = Vec::new();
@@ -341,7 +344,43 @@ fn union_order_column(columns: &[ColumnMeta], expr: &ast::Expr<'_>) -> SqlResult
                 name.table.unwrap_or_default()
             ),
         )),
-        _ => Err(SqlError::unsupported("expressions in ORDER BY of a UNION")),
+        _ => Err(unknown("")),
+    }
+}
+
+/// Whether ORDER BY of a union names a column of the result, and calculates nothing.
+fn is_result_column(expr: &ast::Expr<'_>) -> bool {
+    position(expr).is_some() || matches!(expr.kind, ExprKind::Column(_))
+}
+
+/// Rows of a union that are ordered by expressions: those of a table without a name, which is the union.
+fn order_result<'p>(
+    planner: &Planner<'p>,
+    query: &ast::Query<'_>,
+    outer: Option<&BlockScope<'_, 'p>>,
+    cx: &mut CompileCx<'_>,
+) -> SqlResult<Planned> {
+    let rows = ast::Query { with: None, order_by: &[], limit: None, ..*query };
+    let table = ast::DerivedTable { query: &rows, alias: ast::Ident::new(b""), columns: &[], lateral: false };
+    let from = [ast::TableRef::Derived(&table)];
+    let options = ast::SelectOptions { sql_calc_found_rows: counts_all(&query.body), ..Default::default() };
+    let select = ast::Select { from: &from, options, ..ast::Select::of_items(&[SelectItem::Wildcard]) };
+    let ordered = ast::Query { with: None, locking: &[], body: QueryBody::Select(&select), ..*query };
+    let mut planned = plan_body(planner, &ordered, outer, None, cx)?;
+    for column in &mut planned.columns {
+        let ColumnMeta { schema, table, org_table, org_name, .. } = column;
+        [schema, table, org_table, org_name].into_iter().for_each(|name| *name = Box::default());
+    }
+    Ok(planned)
+}
+
+/// Whether the first block of a union says SQL_CALC_FOUND_ROWS.
+fn counts_all(body: &QueryBody<'_>) -> bool {
+    match body {
+        QueryBody::Select(select) => select.options.sql_calc_found_rows,
+        QueryBody::Nested(query) => counts_all(&query.body),
+        QueryBody::SetOperation(op) => counts_all(&op.left),
+        QueryBody::Values(_) | QueryBody::Table(_) => false,
     }
 }
 
@@ -595,16 +634,27 @@ impl Builder<'_, '_, '_> {
     fn items(&self, cx: &mut CompileCx<'_>) -> SqlResult<Vec<ColumnMeta>> {
         let scope = self.scope;
         let mut columns = Vec::new();
+        *scope.coming.borrow_mut() = self.aliases();
         self.each_item(cx, &mut |name, expr, named| {
             columns.push(self.meta(&expr, name, named.at));
             let name = named.name.unwrap_or_else(|| String::from_utf8_lossy(name).into_owned());
             scope.items.borrow_mut().push(Item { name, expr });
         })?;
+        scope.coming.take();
         if let Some(names) = &mut *self.planner.names.borrow_mut() {
             let names_of = columns.iter().map(|c| String::from_utf8_lossy(&c.name).into_owned());
             names.note_items(self.select, names_of.collect());
         }
         Ok(columns)
+    }
+
+    /// The aliases of the select list.
+    fn aliases(&self) -> Vec<String> {
+        let alias = |item: &SelectItem<'_>| match item {
+            SelectItem::Expr { alias, .. } => alias.map(|alias| alias.to_string()),
+            SelectItem::Wildcard | SelectItem::TableWildcard(_) => None,
+        };
+        self.select.items.iter().filter_map(alias).collect()
     }
 
     /// Compiles the select list, item by item: what a column is called, and what it is.
@@ -730,7 +780,7 @@ impl Builder<'_, '_, '_> {
                     (item.expr.clone(), item.name.clone())
                 }
                 None => {
-                    let expr = compile(&key.expr, scope, cx)?;
+                    let expr = self.group_key(&key.expr, cx)?;
                     (expr, cx.session.state.vars.client_text(key.expr.span.of(self.planner.sql)).into_owned())
                 }
             };
@@ -741,7 +791,31 @@ impl Builder<'_, '_, '_> {
             keys.push(OrderKey { value: SortValue::Expr(expr), descending: key.descending, how });
         }
         scope.aliases.set(Aliases::Ignored);
+        self.warn_of_doubts(cx);
         Ok(keys)
+    }
+
+    /// An expression of GROUP BY. A column that a select alias hides is meant, with a warning.
+    fn group_key(&self, key: &ast::Expr<'_>, cx: &mut CompileCx<'_>) -> SqlResult<Expr> {
+        let scope = self.scope;
+        let ExprKind::Column(name) = key.kind else { return compile(key, scope, cx) };
+        let item = scope.find_item(name)?;
+        let expr = compile(key, scope, cx)?;
+        if let (Some(item), Some(column)) = (item, column_of(&expr))
+            && column_of(&item) != Some(column)
+        {
+            scope.note_doubt(name);
+        }
+        Ok(expr)
+    }
+
+    /// Warns of names that may mean two things.
+    fn warn_of_doubts(&self, cx: &mut CompileCx<'_>) {
+        for doubt in self.scope.doubtful.take() {
+            // Every execution warns: it is planned anew.
+            cx.session.state.noted.for_once();
+            cx.session.state.warnings.push(vaquita_types::Level::Warning, doubt.code, doubt.message);
+        }
     }
 
     fn having(&self, keys: &[OrderKey], cx: &mut CompileCx<'_>) -> SqlResult<Option<Expr>> {
@@ -751,10 +825,13 @@ impl Builder<'_, '_, '_> {
         scope.aliases.set(Aliases::First);
         scope.aggregates.set(true);
         *scope.nameable.borrow_mut() = Some(self.selected_or_grouped(keys));
+        *scope.grouped.borrow_mut() = keys.iter().filter_map(|key| column_of(key.value.expr()?)).collect();
         let compiled = compile_condition(having, scope, cx);
         scope.nameable.take();
+        scope.grouped.take();
         scope.aggregates.set(false);
         scope.aliases.set(Aliases::Ignored);
+        self.warn_of_doubts(cx);
         compiled.map(Some)
     }
 

@@ -19,6 +19,7 @@ use vaquita_engine::{MdlMode, Object};
 use vaquita_expr::{CompileCx, Expr, TableSet, compile, compile_condition};
 use vaquita_parser::ast::{self, JoinCondition, JoinKind, TableRef};
 use vaquita_session::privilege::{Priv, ViewId};
+use vaquita_session::sink::ColumnMeta;
 use vaquita_types::{SqlError, SqlResult};
 
 /// A tree of joins. RIGHT joins have become LEFT ones.
@@ -155,7 +156,11 @@ fn open_derived<'p>(
     cx.windows = windows;
     let mut planned = planned?;
     planned.plan.store_items(cx);
-    let columns = named_columns(&planned, derived.columns)?;
+    let columns = match derived.alias.name.is_empty() {
+        // The rows of a union that are ordered.
+        true => planned.columns.iter().map(result_column).collect(),
+        false => named_columns(&planned, derived.columns)?,
+    };
     let source = Source::Derived(Arc::new(planned.plan));
     let slot =
         slot_of(derived.alias.to_string(), String::new(), String::new(), source, slot_columns(columns));
@@ -286,6 +291,11 @@ fn depends_of(table: &CommonTable, outer: Option<&BlockScope<'_, '_>>) -> Depend
         outer_tables: if depth == table.depth { table.outer_tables } else { TableSet::default() },
         correlated: true,
     }
+}
+
+/// A column of a union's result.
+fn result_column(column: &ColumnMeta) -> CommonColumn {
+    (String::from_utf8_lossy(&column.name).into_owned(), column.ty.clone())
 }
 
 fn slot_columns(columns: Vec<CommonColumn>) -> Vec<SlotColumn> {
@@ -660,11 +670,7 @@ fn joined(
             let inside = |slot: usize| TableSet::of((slot + scope.base) as u16).is_subset(tables);
             let mut derived = scope.slots.iter().enumerate().filter(|(slot, _)| inside(*slot));
             if let Some((_, slot)) = derived.find(|(_, slot)| slot.depends.lateral.0 & left.tables().0 != 0) {
-                if matches!(slot.source, Source::Json(_)) {
-                    return Err(SqlError::of(3668, &[&slot.alias]));
-                }
-                let message = "Cross dependency found in OUTER JOIN; examine your ON conditions";
-                return Err(SqlError::new(1120, message));
+                return Err(SqlError::of(3668, &[&slot.alias]));
             }
             set_nullable(&left);
             Tree::Left { outer: Box::new(right), inner: Box::new(left), on }

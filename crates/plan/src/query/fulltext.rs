@@ -42,6 +42,7 @@ impl BlockScope<'_, '_> {
                     Node::Column { level, table, column, .. } => (*level, *table, *column),
                     _ => return Err(wrong()),
                 },
+                Resolved::Outer(..) => return Err(wrong()),
             };
             if place.is_some_and(|place| place != (level, table)) {
                 return Err(wrong());

@@ -16,9 +16,7 @@ use std::sync::Arc;
 use vaquita_catalog::{is_row_id, same_name};
 use vaquita_expr::scope::unknown_column;
 use vaquita_expr::window::misplaced;
-use vaquita_expr::{
-    CompileCx, CompiledSubquery, Constness, Expr, FullText, Resolved, ResolvedColumn, Scope, TableSet,
-};
+use vaquita_expr::{CompileCx, CompiledSubquery, Expr, FullText, Resolved, ResolvedColumn, Scope, TableSet};
 use vaquita_parser::ast;
 use vaquita_session::privilege::ViewId;
 use vaquita_types::{SqlError, SqlResult, SqlType};
@@ -232,6 +230,12 @@ pub struct BlockScope<'s, 'p> {
     pub(crate) windows: Cell<bool>,
     pub(crate) aliases: Cell<Aliases>,
     pub(crate) items: RefCell<Vec<Item>>,
+    /// Names of items of the select list that are still to come: nobody can refer to them.
+    pub(crate) coming: RefCell<Vec<String>>,
+    /// Columns that GROUP BY names. HAVING means them rather than items of the select list.
+    pub(crate) grouped: RefCell<Vec<(usize, usize)>>,
+    /// Names that were taken for one of two things that they may mean: warnings 1052.
+    pub(crate) doubtful: RefCell<Vec<SqlError>>,
     /// In HAVING: the columns that are selected or grouped by, for only they can be named; anywhere else `None`.
     pub(crate) nameable: RefCell<Option<Vec<(usize, usize)>>>,
     /// Tables of the enclosing block that this one refers to.
@@ -277,6 +281,9 @@ impl<'s, 'p> BlockScope<'s, 'p> {
             windows: Cell::new(false),
             aliases: Cell::new(Aliases::Ignored),
             items: RefCell::default(),
+            coming: RefCell::default(),
+            grouped: RefCell::default(),
+            doubtful: RefCell::default(),
             nameable: RefCell::default(),
             outer_tables: Cell::new(outer_tables),
             correlated: Cell::new(correlated),
@@ -377,7 +384,10 @@ impl<'s, 'p> BlockScope<'s, 'p> {
     pub(crate) fn find(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<(usize, usize)>> {
         let wanted = name.name.to_string();
         let mut found = None;
+        // Of the columns of a union that have one name, the first is meant.
+        let of_union = |slot: usize| self.named(slot).alias.is_empty();
         let mut add = |slot: usize, column: usize| match found {
+            Some(_) if of_union(slot) => Ok(()),
             Some(at) if at != (slot, column) => Err(self.ambiguous(name)),
             _ => {
                 found = Some((slot, column));
@@ -425,27 +435,25 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         SqlError::new(1052, format!("Column '{table}{}' in {} is ambiguous", name.name, self.clause.get()))
     }
 
-    fn find_item(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Expr>> {
+    /// The item of the select list that a name means. What is no column is the item as soon as it has the name.
+    pub(crate) fn find_item(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Expr>> {
         if name.table.is_some() {
             return Ok(None);
         }
         let wanted = name.name.to_string();
         let items = self.items.borrow();
-        let mut matching = items.iter().filter(|i| same_name(&i.name, &wanted));
-        let Some(first) = matching.next() else { return Ok(None) };
-        for other in matching {
-            let same = match (column_of(&first.expr), column_of(&other.expr)) {
-                (Some(a), Some(b)) => a == b,
-                // Of constants the first one counts.
-                (None, None) => {
-                    first.expr.constness() == Constness::Const && other.expr.constness() == Constness::Const
-                }
-                _ => false,
+        let mut found: Option<&Item> = None;
+        for item in items.iter().filter(|i| same_name(&i.name, &wanted)) {
+            let Some(column) = column_of(&item.expr) else {
+                found = Some(item);
+                break;
             };
-            if !same {
-                return Err(self.ambiguous(name));
+            match found {
+                Some(other) if column_of(&other.expr) != Some(column) => return Err(self.ambiguous(name)),
+                _ => found = Some(item),
             }
         }
+        let Some(first) = found else { return Ok(None) };
         if first.expr.has_window() && !self.windows.get() {
             return Err(SqlError::new(
                 3594,
@@ -458,12 +466,65 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         Ok(Some(first.expr.clone()))
     }
 
+    /// The column that GROUP BY names and a name of HAVING means.
+    ///
+    /// # Errors
+    /// 1052 it is one of two.
+    fn find_grouped(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<(usize, usize)>> {
+        let wanted = name.name.to_string();
+        let grouped = self.grouped.borrow();
+        let mut found = None;
+        for &(table, column) in &*grouped {
+            let is_meant = |slot: &Slot| same_name(&slot.columns[column].name, &wanted);
+            if !self.slot(table).is_some_and(is_meant) {
+                continue;
+            }
+            let at = (table - self.base, column);
+            if found.is_some_and(|other| other != at) {
+                return Err(self.ambiguous(name));
+            }
+            found = Some(at);
+        }
+        Ok(found)
+    }
+
+    /// Notes a warning that a name may mean something else.
+    pub(crate) fn note_doubt(&self, name: &ast::ColumnRef<'_>) {
+        self.doubtful.borrow_mut().push(self.ambiguous(name));
+    }
+
+    /// An item of the select list that a subquery names, as its block sees it. Conditions are there before the items.
+    ///
+    /// # Errors
+    /// 1247 it is not known yet, or is calculated of groups.
+    fn find_item_from_within(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Option<Expr>> {
+        if name.table.is_some() || matches!(self.clause.get(), "where clause" | "on clause") {
+            return Ok(None);
+        }
+        let refused =
+            |why: &str| SqlError::new(1247, format!("Reference '{}' not supported ({why})", name.name));
+        match self.find_item(name)? {
+            Some(item) if item.info().has_aggregate => Err(refused("reference to group function")),
+            Some(item) => Ok(Some(item)),
+            None => {
+                let wanted = name.name.to_string();
+                match self.coming.borrow().iter().any(|other| same_name(other, &wanted)) {
+                    true => Err(refused("forward reference in item list")),
+                    false => Ok(None),
+                }
+            }
+        }
+    }
+
     /// A column as a view's text has it.
     pub(crate) fn written(&self, slot: usize, column: usize) -> String {
         let table = self.named(slot);
         let name = quoted(&table.columns[column].name);
         // Columns of views say no database.
         let is_view = slot >= VIEWS || self.slots[slot].view.is_some();
+        if table.alias.is_empty() {
+            return name;
+        }
         match table.alias == table.name && !table.database.is_empty() && !is_view {
             true => format!("{}.{}.{name}", quoted(table.database), quoted(table.name)),
             false => format!("{}.{name}", quoted(table.alias)),
@@ -508,6 +569,13 @@ impl<'s, 'p> BlockScope<'s, 'p> {
         if aliases == Aliases::First
             && let Some(expr) = self.find_item(name)?
         {
+            if let Some((slot, column)) = self.find_grouped(name)?
+                && column_of(&expr) != Some((slot + self.base, column))
+            {
+                self.note_doubt(name);
+                self.note(name, slot, column);
+                return self.resolved(slot, column, 0).map(Some);
+            }
             self.note_item(name, &expr, true);
             return Ok(Some(Resolved::Expr(expr)));
         }
@@ -551,6 +619,14 @@ impl Scope for BlockScope<'_, '_> {
                 between.iter().for_each(|b| b.correlated.set(true));
                 return outer.resolved(slot, column, level);
             }
+            if let Some(item) = outer.find_item_from_within(name)? {
+                outer.note_item(name, &item, true);
+                outer.use_all(&item);
+                inner.outer_tables.set(inner.outer_tables.get().union(item.tables()));
+                self.correlated.set(true);
+                between.iter().for_each(|b| b.correlated.set(true));
+                return Ok(Resolved::Outer(item, level));
+            }
             between.push(outer);
             (level, inner, scope) = (level + 1, outer, outer.outer);
         }
@@ -558,8 +634,14 @@ impl Scope for BlockScope<'_, '_> {
     }
 
     fn resolve_argument(&self, name: &ast::ColumnRef<'_>) -> SqlResult<Resolved> {
+        // There a name is a column of the tables first.
         let nameable = self.nameable.take();
+        let aliases = self.aliases.get();
+        if aliases == Aliases::First {
+            self.aliases.set(Aliases::Last);
+        }
         let resolved = self.resolve(name);
+        self.aliases.set(aliases);
         *self.nameable.borrow_mut() = nameable;
         resolved
     }
