@@ -206,7 +206,7 @@ fn lateral_tables_see_those_before_them() {
             ("select * from lateral (select t.id) d, t", "1054 Unknown column 't.id' in 'field list'"),
             (
                 "select * from t right join lateral (select t.id) d on true",
-                "1120 Cross dependency found in OUTER JOIN; examine your ON conditions",
+                "3668 INNER or LEFT JOIN must be used for LATERAL references made by 'd'",
             ),
             ("select * from (select 1, 2) d (x, y)", "1|2"),
             ("select y from (select 1, 2) d (x, y) where x = 1", "2"),
