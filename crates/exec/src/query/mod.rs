@@ -192,7 +192,10 @@ fn limit_value(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<u64> {
         Value::Decimal(v) => whole(v.to_f64().round()).ok_or_else(refused),
         Value::Double(v) => whole(v.round_ties_even()).ok_or_else(refused),
         Value::Float(v) => whole(f64::from(v).round_ties_even()).ok_or_else(refused),
-        _ => Err(refused()),
+        other => {
+            let leading = number::parse_int(&other.to_text(e.ty()));
+            Ok(leading.value.bits())
+        }
     }
 }
 

@@ -106,8 +106,12 @@ pub(crate) fn plan_body<'p>(
     updates: Option<&mut Updates<'_>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
+    let calculates = query.order_by.iter().any(|key| !is_result_column(&key.expr));
     match query.body {
         QueryBody::Select(select) => plan_select_block(planner, select, query, outer, updates, cx),
+        QueryBody::Nested(_) | QueryBody::SetOperation(_) | QueryBody::Values(_) if calculates => {
+            order_result(planner, query, outer, cx)
+        }
         QueryBody::Nested(inner) if query.order_by.is_empty() && query.limit.is_none() => {
             plan_query_for(planner, inner, outer, updates, cx)
         }
@@ -292,9 +296,6 @@ pub(crate) fn finish_union<'p>(
     outer: Option<&BlockScope<'_, 'p>>,
     cx: &mut CompileCx<'_>,
 ) -> SqlResult<Planned> {
-    if query.order_by.iter().any(|key| !is_result_column(&key.expr)) {
-        return order_result(planner, query, outer, cx);
-    }
     let all: Vec<&Planned> = parts.iter().map(|(part, _)| part).collect();
     let (types, columns) = combined(&all)?;
     let mut order = Vec::new();
@@ -344,7 +345,7 @@ fn union_order_column(columns: &[ColumnMeta], expr: &ast::Expr<'_>) -> SqlResult
                 name.table.unwrap_or_default()
             ),
         )),
-        _ => Err(unknown("")),
+        _ => Err(SqlError::unsupported("expressions in ORDER BY of a recursive table")),
     }
 }
 
@@ -687,6 +688,9 @@ impl Builder<'_, '_, '_> {
                 }
                 SelectItem::Expr { expr, alias, span } => {
                     let compiled = compile(expr, scope, cx)?;
+                    if let vaquita_expr::Node::Row(_) = compiled.node() {
+                        return Err(SqlError::new(1241, "Operand should contain 1 column(s)"));
+                    }
                     let name: Vec<u8> = match alias {
                         Some(alias) => alias.name.to_vec(),
                         None => default_name(

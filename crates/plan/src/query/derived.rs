@@ -222,8 +222,12 @@ pub(crate) fn columns_of(
     scope.clause.set("field list");
     let mut columns: Vec<(String, Expr)> = Vec::new();
     builder.each_item(cx, &mut |name, expr, _| {
-        columns.push((String::from_utf8_lossy(name).into_owned(), expr));
+        let name = String::from_utf8_lossy(name).into_owned();
+        // Subqueries that come later may name it.
+        scope.items.borrow_mut().push(Item { name: name.clone(), expr: expr.clone() });
+        columns.push((name, expr));
     })?;
+    scope.items.take();
     named_column_count(names, columns.len())?;
     for (column, name) in columns.iter_mut().zip(names) {
         column.0 = name.to_string();

@@ -111,6 +111,10 @@ fn merge_derived<'p>(
     how: (MdlMode, bool),
     opened: &mut Opened,
 ) -> SqlResult<bool> {
+    if table.alias.name.is_empty() {
+        // The rows of a union that are ordered.
+        return Ok(false);
+    }
     let tables = opened.base + opened.slots.len();
     let Some(select) = opened.merges.mergeable(table, tables) else { return Ok(false) };
     check_new(opened, "", &table.alias.to_string(), 1)?;
@@ -157,7 +161,6 @@ fn open_derived<'p>(
     let mut planned = planned?;
     planned.plan.store_items(cx);
     let columns = match derived.alias.name.is_empty() {
-        // The rows of a union that are ordered.
         true => planned.columns.iter().map(result_column).collect(),
         false => named_columns(&planned, derived.columns)?,
     };
