@@ -38,9 +38,15 @@ impl SubqueryNode {
 
     fn scalar(&self, column: usize, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Value<'static>> {
         let mut result = None;
-        self.query.plan.rows(cx, row, &mut |_, values| {
+        self.query.plan.rows(cx, row, &mut |cx, values| {
             if result.is_some() {
-                return Err(SqlError::new(1242, "Subquery returns more than 1 row"));
+                let error = SqlError::new(1242, "Subquery returns more than 1 row");
+                if !cx.state.subqueries.ignore {
+                    return Err(error);
+                }
+                cx.state.warnings.push(vaquita_types::Level::Warning, error.code, error.message);
+                result = None;
+                return Ok(false);
             }
             let value = values.get(column).map_or(Value::Null, Value::borrowed);
             result = Some(vaquita_types::memory::into_owned(value)?);

@@ -95,10 +95,13 @@ impl Planned for DeletePlan {
         let mut eval = cx.eval();
         let fires = self.matching.targets.iter().any(|target| target.triggers.is_some());
         let mut seen = if fires { vec![HashSet::new(); self.matching.targets.len()] } else { Vec::new() };
-        matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
+        eval.state.subqueries.ignore = self.ignore;
+        let done = matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
             affected_rows += self.delete(cx, matched, &mut seen)?;
             Ok(())
-        })?;
+        });
+        eval.state.subqueries.ignore = false;
+        done?;
         Ok(Outcome { affected_rows, ..Outcome::default() })
     }
 }

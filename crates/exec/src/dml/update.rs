@@ -526,12 +526,14 @@ impl Planned for UpdatePlan {
         let strict = eval.state.vars.sql_mode.is_strict() && !self.ignore;
         let reading = strict && self.matching.block.order.is_empty();
         let before = eval.state.warnings.refuse(reading);
+        eval.state.subqueries.ignore = self.ignore;
         let done = matching::run(&self.matching, &mut eval, params, &mut |cx, matched| {
             cx.state.warnings.refused()?;
             cx.state.warnings.refuse(strict);
             let done = self.change(cx, matched, &mut stores, &mut own);
             cx.state.warnings.end_refusing(reading, done)
         });
+        eval.state.subqueries.ignore = false;
         let done = eval.state.warnings.end_refusing(before, done);
         let Counts { found, changed } = own.counts;
         own.seen = Vec::new();

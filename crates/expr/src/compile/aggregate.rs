@@ -3,7 +3,7 @@
 use super::Compiler;
 use crate::aggregate::{Aggregate, order_of};
 use crate::arith::{Numeric, int_digits, numeric};
-use crate::build::{self, Collated, chars, double_type, int_type, text_type};
+use crate::build::{Collated, chars, double_type, int_type, text_type};
 use crate::env;
 use crate::node::{Constness, Derivation, Expr, Info, Node};
 use crate::query::{CompiledSubquery, FullText};
@@ -151,8 +151,9 @@ fn result_of(
     }
     if kind == K::GroupConcat {
         let by = cx.unify_all("group_concat", args, Purpose::Text)?;
+        // The limit is one of bytes; of characters there may be as many.
         let limit = env::group_concat_max_len(cx.session.state) as u64;
-        let ty = nullable(text_type(limit / u64::from(build::mb_max(by.collation)), by));
+        let ty = nullable(text_type(limit, by));
         let info = Info { derivation: by.derivation, ascii: by.ascii, ..plain };
         return Ok((ty, info, false));
     }

@@ -51,9 +51,11 @@ fn integers(a: &SqlType, b: &SqlType) -> SqlType {
         _ => 4,
     };
     if a.unsigned != b.unsigned {
-        // The first one's sign counts where 64 bits do not hold both.
-        let unsigned = a.unsigned && size(a).max(size(b)) == 4;
-        return SqlType { length: a.length.max(b.length), ..SqlType::bigint(unsigned) };
+        // 64 bits do not hold all of BIGINT UNSIGNED and a sign: MySQL 5.6 changes values, later servers make a DECIMAL.
+        return match size(if a.unsigned { a } else { b }) {
+            4 => decimals(a, b),
+            _ => SqlType { length: a.length.max(b.length), ..SqlType::bigint(false) },
+        };
     }
     let wider = if size(a) >= size(b) { a } else { b };
     let kind = if wider.kind == Kind::Year { Kind::Int } else { wider.kind };

@@ -8,6 +8,8 @@ use std::sync::Arc;
 /// Results of subqueries, kept while a statement runs; what they look like is known to who runs them.
 #[derive(Default)]
 pub struct SubqueryResults {
+    /// The statement says IGNORE: a subquery of several rows where one is wanted is NULL, with a warning.
+    pub ignore: bool,
     /// Statements that run, one in the other.
     running: u32,
     /// By the place of the plan, which stays where it is while the statement runs.

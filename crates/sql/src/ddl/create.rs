@@ -382,9 +382,12 @@ fn add_selected(
         if ty.kind == Kind::Null {
             ty = vaquita_types::SqlType { kind: Kind::Char, length: 0, ..ty };
         }
-        if ty.kind == Kind::VarChar && ty.length > 16_383 {
-            ty.kind = Kind::LongText;
-            ty.length = u32::MAX;
+        if ty.kind == Kind::VarChar && (ty.length > 16_383 || is_long_expression(column)) {
+            (ty.kind, ty.length) = match u64::from(ty.length) * mb_max_len(ty.collation) {
+                0..=65_535 => (Kind::Text, 65_535),
+                65_536..=16_777_215 => (Kind::MediumText, 16_777_215),
+                _ => (Kind::LongText, u32::MAX),
+            };
         }
         if ty.kind == Kind::BigInt && column.org_name.is_empty() && ty.length <= 9 {
             // As 5.6, which does so up to 11 digits where it knows that they fit.
@@ -424,6 +427,16 @@ fn selected_column(cx: &mut StmtCx<'_>, column: &ColumnMeta) -> SqlResult<Option
     };
     let found = info.definition.columns.iter().find(|c| c.name.as_bytes() == &*column.org_name);
     Ok(found.filter(|c| c.ty.kind == column.ty.kind).cloned())
+}
+
+/// Whether it is text that the query calculates, and may be so long that MySQL makes a TEXT of it.
+fn is_long_expression(column: &ColumnMeta) -> bool {
+    column.org_name.is_empty() && column.ty.length > 512
+}
+
+/// The most bytes that a character of a collation has.
+fn mb_max_len(collation: u16) -> u64 {
+    vaquita_engine::lower::charset::Charset::of_collation(collation).map_or(1, |c| c.mb_max_len.into())
 }
 
 /// MySQL gives columns of a query that cannot be NULL the default 0 or ''.
