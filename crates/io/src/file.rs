@@ -248,8 +248,17 @@ pub trait FileSystem: Send + Sync + std::fmt::Debug {
     /// Whether `path` is a directory.
     fn is_dir(&self, path: &Path) -> bool;
 
-    /// Whether `path` is there.
+    /// Whether `path` is there, as far as can be seen: no, if that cannot be found out. For what nothing is decided upon that changes
+    /// files; else [`FileSystem::is_there`].
     fn exists(&self, path: &Path) -> bool;
+
+    /// Whether `path` is there.
+    ///
+    /// # Errors
+    /// That cannot be found out: a directory that may not be searched, a disk that fails.
+    fn is_there(&self, path: &Path) -> Result<bool> {
+        Ok(self.exists(path))
+    }
 
     /// Makes creations, removals and renames in the directory durable.
     ///

@@ -5,7 +5,7 @@
 //! | [`Storage::never_used`] | from which page on a tablespace has had none |
 //! | [`Storage::build_page`] | a page comes into the pool, dirty, without redo |
 //! | [`Storage::write_built`] | those that are still there are written |
-//! | [`Storage::settle_built`] | and all are durable |
+//! | [`Storage::settle_built`] | and all are durable, and so is the name of their file |
 //!
 //! Whoever builds refers to the pages, in a mini-transaction, when they are settled: not before, because nothing repeats what
 //! is on them. From then on they are pages like all others.
@@ -85,6 +85,8 @@ impl Storage {
             return Ok(());
         }
         let space = self.spaces().get(space)?;
-        self.spaces().sync(&space)
+        self.spaces().sync(&space)?;
+        // A file whose name is lost is made anew from the log, which does not have these pages.
+        self.spaces().settle_name(&space)
     }
 }

@@ -41,7 +41,7 @@ pub use error::{Error, Result};
 pub use frames::{OptimisticBytes, WINDOW};
 pub use live::{FlushNeighbors, LiveSettings};
 pub use mtr::{Mtr, PageRef};
-pub use options::{ForceRecovery, Options, SystemFile};
+pub use options::{ForceRecovery, Options, Progress, SystemFile};
 pub use origin::{Origin, origin};
 pub use report::{OpenReport, RecoveryReport};
 pub use services::Services;

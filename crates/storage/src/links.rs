@@ -53,7 +53,7 @@ impl<'a> Links<'a> {
     /// Where a table's link leads, if it has one.
     pub(crate) fn target(self, name: &str) -> Result<Option<PathBuf>> {
         let path = self.path(name);
-        match self.fs.exists(&path) {
+        match self.fs.is_there(&path)? {
             true => self.read(&path),
             false => Ok(None),
         }
@@ -72,13 +72,16 @@ impl<'a> Links<'a> {
     pub(crate) fn file_of(self, name: &str) -> Result<PathBuf> {
         let default = self.default(name);
         let target = self.target(name)?;
-        Ok(target.filter(|target| self.fs.exists(target) || !self.fs.exists(&default)).unwrap_or(default))
+        match target {
+            Some(target) if self.fs.is_there(&target)? || !self.fs.is_there(&default)? => Ok(target),
+            _ => Ok(default),
+        }
     }
 
     /// Links a table to a file; durable on return.
     pub(crate) fn make(self, name: &str, target: &Path) -> Result<()> {
         let path = self.path(name);
-        if self.fs.exists(&path) {
+        if self.fs.is_there(&path)? {
             return match self.read(&path)? {
                 Some(known) if known == target => Ok(()),
                 // A crash came before its text.
@@ -100,7 +103,7 @@ impl<'a> Links<'a> {
     /// Removes a table's link, if it has one; durable on return.
     pub(crate) fn remove(self, name: &str) -> Result<()> {
         let path = self.path(name);
-        if self.fs.exists(&path) {
+        if self.fs.is_there(&path)? {
             self.fs.remove_file(&path)?;
             self.fs.sync_dir(path.parent().unwrap_or(self.dir))?;
         }
@@ -146,7 +149,7 @@ impl<'a> Links<'a> {
     pub(crate) fn remove_left(self, file: &Path, name: &str) -> Result<()> {
         let Some(directory) = self.directory_of(file) else { return Ok(()) };
         match self.target(name)? {
-            Some(was) if self.directory_of(&was) == Some(directory) && !self.fs.exists(&was) => {
+            Some(was) if self.directory_of(&was) == Some(directory) && !self.fs.is_there(&was)? => {
                 self.remove(name)
             }
             _ => Ok(()),

@@ -24,9 +24,10 @@ use crate::storage::Storage;
 use crate::system::{self, Bootstrap, NoBootstrap};
 use crate::table_spaces::{attach_found, has_pages_of};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use vaquita_base::{Clock, Lsn, SpaceId};
+use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
+use vaquita_format::fsp::SpaceHeader;
 use vaquita_io::{DirLock, ErrorKind, FileLock, FileSystem, OpenMode, OpenOptions};
 
 impl Storage {
@@ -58,7 +59,7 @@ impl Storage {
         if !options.read_only {
             create_dir_durably(&*fs, &options.dir)?;
         }
-        let lock = match fs.exists(&options.dir) {
+        let lock = match fs.is_there(&options.dir)? {
             true => fs.lock_dir(&options.dir, options.read_only)?,
             false => DirLock::unshared(),
         };
@@ -81,9 +82,9 @@ impl Storage {
     ) -> Result<Storage> {
         let marker = options.dir.join(origin::CREATING);
         let first = options.system_paths().swap_remove(0);
-        if fs.exists(&options.dir) && fs.exists(&marker) {
+        if fs.is_there(&options.dir)? && fs.is_there(&marker)? {
             remove_incomplete(&*fs, &options)?;
-        } else if fs.exists(&first) {
+        } else if fs.is_there(&first)? {
             let storage = Self::open_existing(fs.clone(), clock.clone(), options.clone())?;
             return match storage.has_wanted_log() {
                 true => Ok(storage),
@@ -94,6 +95,16 @@ impl Storage {
                 "{} has redo log files but no {}; put the data files back or choose another folder",
                 options.dir.display(),
                 first.display()
+            )));
+        }
+        if let Some(table) = table_of_accounts(&*fs, &options)? {
+            return Err(Error::Folder(format!(
+                "{} is not there, and neither are the redo log files of {}, but tables of a database are, such as {}: put ibdata1 and \
+                 ib_logfile0 and its followers back, or restore a backup. Without them, make a new folder; `vaquita import` brings the \
+                 tables' files into it, `vaquita dump` reads them",
+                first.display(),
+                options.log_dir().display(),
+                table.display()
             )));
         }
         if options.read_only {
@@ -214,11 +225,13 @@ impl Storage {
             };
             flusher.set_doublewrite_blocks(system.doublewrite);
             let found = Unattached { unreadable, dangling: discovery.dangling };
-            let run = Recovery::new(&options, (pool.clone(), flusher.clone()), spaces.clone(), damage, found);
+            let parts = (pool.clone(), flusher.clone());
+            let run = Recovery::new(&options, &*clock, parts, spaces.clone(), damage, found);
             let mut done = run.run(&mut reader)?;
             done.torn_pages_repaired = repaired;
             report.recovery = Some(done);
         }
+        check_system_size(&pool, &spaces, &options)?;
         let log = Arc::new(reader.into_log(clock.clone(), config)?);
         flusher.attach_log(log.clone());
         let identity =
@@ -347,6 +360,37 @@ fn attach_undo_spaces(fs: &dyn FileSystem, spaces: &SpaceMap, options: &Options)
     Ok(())
 }
 
+/// A file of the accounts' tables, which show that a folder was in use.
+fn table_of_accounts(fs: &dyn FileSystem, options: &Options) -> Result<Option<PathBuf>> {
+    let accounts = options.dir.join("mysql");
+    if !fs.is_dir(&accounts) {
+        return Ok(None);
+    }
+    let is_table = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ibd");
+    Ok(fs.list_dir(&accounts)?.into_iter().find(is_table))
+}
+
+/// Looks whether the files of the system tablespace hold all of it.
+fn check_system_size(pool: &BufferPool, spaces: &SpaceMap, options: &Options) -> Result<()> {
+    if options.force_recovery >= ForceRecovery::IGNORE_CORRUPT {
+        return Ok(());
+    }
+    // A page or header that is damaged is for its users to report.
+    let Ok(page) = pool.get_shared(PageId::new(SpaceId::SYSTEM, PageNo(0))) else { return Ok(()) };
+    let header = SpaceHeader::read(&page);
+    drop(page);
+    let found = spaces.get(SpaceId::SYSTEM)?.size_pages();
+    if header.check().is_err() || header.size <= found {
+        return Ok(());
+    }
+    Err(Error::Folder(format!(
+        "the tail of the system tablespace is missing: its size stored in the header is {} pages, but the sum of its file sizes is only \
+         {found} pages; put back the files that innodb_data_file_path has named so far, or restore a backup; \
+         innodb_force_recovery=1 opens what is there, to take the tables out",
+        header.size
+    )))
+}
+
 /// The error for a folder that cannot be read without changing it.
 fn needs_recovery(options: &Options, is_of_another: bool) -> Error {
     let way = match is_of_another {
@@ -377,8 +421,9 @@ fn new_log_after_clean_shutdown(
     }
     if flush_lsn == Lsn::ZERO {
         return Err(Error::Folder(format!(
-            "the redo log files of {} are missing, and the data files were not shut down cleanly: put ib_logfile0 \
-             and its followers back, or restore a backup",
+            "there are no redo log files in {}, and the data files of {} were not shut down cleanly: put ib_logfile0 \
+             and its followers there, correct innodb_log_group_home_dir, or restore a backup",
+            options.log_dir().display(),
             options.dir.display()
         )));
     }
@@ -390,7 +435,7 @@ fn new_log_after_clean_shutdown(
 /// Removes what an interrupted creation left; the marker goes last.
 fn remove_incomplete(fs: &dyn FileSystem, options: &Options) -> Result<()> {
     for path in options.system_paths() {
-        if fs.exists(&path) {
+        if fs.is_there(&path)? {
             fs.remove_file(&path)?;
         }
     }

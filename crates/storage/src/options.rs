@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::live::{LiveSettings, check};
 use std::path::PathBuf;
+use std::sync::Arc;
 use vaquita_format::PageSize;
 use vaquita_io::FlushMethod;
 
@@ -49,6 +50,29 @@ impl ForceRecovery {
             "the transaction system cannot be read: {error}; restore a backup, or start with {ways}, take what is there and \
              make a new folder"
         ))
+    }
+}
+
+/// Who is told lines for a log while something takes its time; nobody by default.
+#[derive(Clone, Default)]
+pub struct Progress(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Progress {
+    /// Lines go to `tell`.
+    pub fn to(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(tell)))
+    }
+
+    pub(crate) fn tell(&self, line: &str) {
+        if let Some(tell) = &self.0 {
+            tell(line);
+        }
+    }
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Progress(told)" } else { "Progress(nobody)" })
     }
 }
 
@@ -101,6 +125,8 @@ pub struct Options {
     /// Open a folder that another server made for writing, and mark it as ours. Without, such a folder is opened for reading
     /// only.
     pub take_over: bool,
+    /// Who is told how far recovery is, while it runs.
+    pub progress: Progress,
     /// Where the undo tablespaces are (`undo001` and its followers), relative to the data folder unless absolute.
     pub undo_directory: PathBuf,
 }
@@ -137,6 +163,7 @@ impl Options {
             recovery_threads: 2,
             read_only: false,
             take_over: false,
+            progress: Progress::default(),
             undo_directory: PathBuf::from("."),
         }
     }
@@ -175,6 +202,8 @@ impl Options {
         )?;
         check("log_files_in_group", u64::from(self.log_files_in_group), 2, 100)?;
         check("log_file_size", self.log_file_size, 32 << 10, 512 << 30)?;
+        let log_bytes = self.log_file_size.saturating_mul(u64::from(self.log_files_in_group));
+        check("log_file_size times log_files_in_group", log_bytes, 64 << 10, 512 << 30)?;
         check("log_buffer_size", self.log_buffer_size as u64, 16 << 10, 4 << 30)?;
         check("open_files", self.open_files as u64, 10, u64::from(u32::MAX))?;
         check("force_recovery", u64::from(self.force_recovery.0), 0, 6)?;

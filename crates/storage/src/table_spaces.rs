@@ -168,7 +168,7 @@ impl Storage {
         };
         // With what described it where it came from. Somebody may have taken it, or a directory elsewhere, away.
         for file in [path.with_extension("cfg"), path.clone()] {
-            if self.fs().exists(&file) {
+            if self.fs().is_there(&file)? {
                 self.spaces().remove_file(&file)?;
             }
         }
@@ -214,7 +214,7 @@ impl Storage {
     /// The path that the file of a space gets with a name; nothing is there.
     fn check_free(&self, id: SpaceId, name: &str) -> Result<PathBuf> {
         let path = self.links().renamed(&self.spaces().get(id)?.path(), name);
-        match self.fs().exists(&path) {
+        match self.fs().is_there(&path)? {
             true => Err(Error::Folder(format!("{} is in the way of a file to be renamed", path.display()))),
             false => Ok(path),
         }
@@ -276,7 +276,7 @@ impl Storage {
             return Ok(true);
         }
         let path = self.table_space_path(name)?;
-        if !self.fs().exists(&path) {
+        if !self.fs().is_there(&path)? {
             // It is all that is left; or its directory is not there, and it cannot be followed any more.
             self.unlink_table_space(name)?;
             return Ok(false);

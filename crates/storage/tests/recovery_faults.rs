@@ -232,3 +232,90 @@ fn a_name_used_again_keeps_its_new_file() {
         }
     }
 }
+
+/// A tablespace was made, changed and dropped, and there was more redo than recovery keeps at once: it made the file of the
+/// dropped tablespace anew for the first of its records.
+#[test]
+fn no_file_is_made_for_a_tablespace_that_the_log_drops() {
+    let (disk, storage) = running(3);
+    let young = SpaceId(8);
+    let segment = create_space(&storage, young, "u");
+    let page = PageId::new(young, folder::allocate(&storage, segment));
+    let mut mtr = storage.begin().unwrap();
+    let held = mtr.get_exclusive(page).unwrap();
+    mtr.write_u64(held, 1_000, 4711);
+    mtr.commit();
+    work(&storage, 30);
+    storage.drop_table_space(young, "u").unwrap();
+    storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+    let disk = disk.after_kill();
+    disk.set_trace(true);
+    let storage = open(&disk);
+    let recovery = storage.report().recovery.clone().unwrap();
+    assert!(recovery.rounds > 1, "the records fit the memory, nothing is tested: {recovery:?}");
+    let touched: Vec<_> = disk.trace().into_iter().filter(|op| op.path.ends_with("u.ibd")).collect();
+    assert!(touched.is_empty(), "{touched:?}");
+    assert!(!storage.spaces().contains(young));
+    check_rows(&storage);
+}
+
+/// Pages without redo were durable, the name of their file was not: recovery made the file anew without them.
+#[test]
+fn a_file_with_pages_without_redo_has_a_durable_name() {
+    for seed in 0..20 {
+        let (disk, storage) = running(seed);
+        let young = SpaceId(8);
+        create_space(&storage, young, "u");
+        let page = storage.never_used(young).unwrap();
+        let space = storage.spaces().get(young).unwrap();
+        storage.spaces().grow(&space, page.0 + 1).unwrap();
+        storage.build_page(PageId::new(young, page), |bytes| bytes[1_000..1_008].fill(7)).unwrap();
+        storage.settle_built(young, &[page], false).unwrap();
+        storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+        disk.power_cut();
+        let storage = open(&disk.restart());
+        let found = storage.pool().get_shared(PageId::new(young, page)).unwrap();
+        assert_eq!(found[1_000..1_008], [7; 8], "seed {seed}");
+    }
+}
+
+/// A system tablespace that lost its tail was opened for writing.
+#[test]
+fn a_system_tablespace_that_was_cut_is_refused() {
+    let disk = folder::clean_folder(1);
+    let fs: &dyn vaquita_io::FileSystem = &disk;
+    let file =
+        fs.open(Path::new("/db/ibdata1"), vaquita_io::OpenOptions::new(vaquita_io::OpenMode::ReadWrite));
+    let file = file.unwrap();
+    file.set_len(file.len().unwrap() / 4).unwrap();
+    drop(file);
+    let refused = try_open(&disk, options()).unwrap_err().to_string();
+    assert!(
+        refused.contains("stored in the header is 1792 pages, but the sum of its file sizes is only 448"),
+        "{refused}"
+    );
+    let level = vaquita_storage::ForceRecovery(1);
+    try_open(&disk, Options { force_recovery: level, ..options() }).map(drop).unwrap();
+}
+
+/// Recovery was silent until it had ended; a log that is too large was called damaged.
+#[test]
+fn recovery_tells_how_far_it_is() {
+    use std::sync::{Arc, Mutex};
+    let (disk, storage) = running(5);
+    work(&storage, 60);
+    storage.log().flush_up_to(storage.log().current_lsn()).unwrap();
+    disk.power_cut();
+    let disk = disk.restart();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = lines.clone();
+    let progress = vaquita_storage::Progress::to(move |line| told.lock().unwrap().push(line.to_owned()));
+    drop(try_open(&disk, Options { progress, ..options() }).unwrap());
+    let lines = lines.lock().unwrap().join("\n");
+    for part in ["reading the redo log from LSN", "the redo log ends at LSN", "%", "applied in"] {
+        assert!(lines.contains(part), "{part}: {lines}");
+    }
+    let huge = Options { log_file_size: 512 << 30, ..options() };
+    let refused = try_open(&SimDisk::new(1), huge).unwrap_err().to_string();
+    assert!(refused.contains("log_file_size times log_files_in_group"), "{refused}");
+}

@@ -181,6 +181,10 @@ impl FileSystem for RealDisk {
         path.exists()
     }
 
+    fn is_there(&self, path: &Path) -> Result<bool> {
+        path.try_exists().map_err(|e| Error::from_os(&e, "look for", path))
+    }
+
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fail = |e| os(e, "sync directory", path);

@@ -122,14 +122,14 @@ impl fmt::Display for LogError {
             ),
             Self::Corrupt { path, offset, damage } => write!(
                 f,
-                "{} is damaged in the structure at byte {offset}: {damage}; restore a backup, or start with \
-                 force_recovery = 6 and dump the tables",
+                "{} is damaged in the structure at byte {offset}: {damage}; restore a backup, or take \
+                 the rows out of the tables' files with `vaquita dump`",
                 path.display()
             ),
             Self::NoCheckpoint { path, first, second } => write!(
                 f,
-                "{} holds no valid checkpoint (byte 512: {first}; byte 1536: {second}); restore a backup, or start \
-                 with force_recovery = 6 and dump the tables",
+                "{} holds no valid checkpoint (byte 512: {first}; byte 1536: {second}); restore a backup, or \
+                 take the rows out of the tables' files with `vaquita dump`",
                 path.display()
             ),
             Self::Foreign { path, expected, found } => write!(
@@ -141,7 +141,7 @@ impl fmt::Display for LogError {
             Self::TooShort { path, offset, checkpoint, detail } => write!(
                 f,
                 "the log must reach the checkpoint at LSN {checkpoint} ({}, byte {offset}) but does not: {detail}; \
-                 restore a backup, or start with force_recovery = 6 and dump the tables",
+                 restore a backup, or take the rows out of the tables' files with `vaquita dump`",
                 path.display()
             ),
             Self::Full { end, checkpoint, capacity } => write!(

@@ -240,6 +240,22 @@ impl LogReader {
         RedoLog::reopen(self.fs.as_ref(), clock, config, self.summary.checkpoint, end)
     }
 
+    /// Goes back to the checkpoint, when the end was reached: the log is read a second time. What was read was made durable if
+    /// that was wanted; it is not written again.
+    ///
+    /// # Panics
+    /// If the end was not reached: not everything is durable.
+    pub(crate) fn rewind(&mut self) {
+        assert!(self.ended.take().is_some(), "a log is read to its end before it is read again");
+        let start = lsn_of(sn_of(self.summary.checkpoint.lsn));
+        self.next_block = block_start(start);
+        self.checkpoint_no = None;
+        self.records.clear();
+        self.taken = 0;
+        self.records_sn = sn_of(start);
+        self.write_back = false;
+    }
+
     /// File and offset of `lsn`, in words.
     pub fn describe(&self, lsn: Lsn) -> String {
         let place = self.summary.geometry.position(lsn, self.anchor);

@@ -64,7 +64,7 @@ pub(crate) fn find_table_spaces(fs: &dyn FileSystem, dir: &Path, page_size: Page
         } else if is_link(&path)
             && let Some(target) = links.read(&path)?
         {
-            if fs.exists(&target) {
+            if fs.is_there(&target)? {
                 out.elsewhere.extend(target.parent().map(Path::to_owned));
                 take(target)?;
             } else {

@@ -3,13 +3,20 @@
 //! 1. Find the tablespaces: the system files, and every `.ibd` below the folder by the space id in its pages.
 //!    All files and names are synced: what a killed process left in the cache must not be lost after it was used.
 //! 2. Repair torn pages from the doublewrite area (`torn_pages`).
-//! 3. Scan the log once. Records go to the `redo_store` by page; file operations are repeated at once.
-//! 4. Apply: pages are read in batches by several threads, and a page's records are applied when it is read
-//!    ([`crate::buf::AfterRead`]). A scan that outgrows the memory limit applies what it has and goes on.
+//! 3. Scan the log to its end for file operations: which tablespaces it drops, and where (`fates`).
+//! 4. Read it again. Records go to the `redo_store` by page; file operations are repeated at once. What the log has for a
+//!    tablespace before its drop is left out.
+//!    Pages are read in batches by several threads, and a page's records are applied when it is read
+//!    ([`crate::buf::AfterRead`]). Records that outgrow the memory limit are applied, and reading goes on.
 //! 5. Files are grown to the size in their headers, where the growth was not durable.
 //! 6. Everything applied is dirty like after any change; the page cleaner writes it, a checkpoint follows.
 //!
 //! After ARIES, redo phase only; undo is the transaction layer's.
+//!
+//! # Invariants
+//! - I1: no record is applied to a tablespace that the log drops further on, and no file is made for it. Its file may be gone, and
+//!   with it pages that were never logged ([`crate::built`]): the records do not lead to what they were made for.
+//! - I2: a file that is made anew had no pages without redo: its name is durable before anybody refers to such pages.
 //!
 //! # Crash
 //! Recovery changes files only through the flusher (doublewrite, write-ahead rule), by repairing torn pages in
@@ -18,6 +25,7 @@
 //! again.
 
 mod discover;
+mod fates;
 mod redo_store;
 mod torn_pages;
 
@@ -27,19 +35,21 @@ pub(crate) use torn_pages::repair_torn_pages;
 use crate::buf::BufferPool;
 use crate::error::{Error, Result};
 use crate::flush::Flusher;
+use crate::folders::create_dir_durably;
 use crate::fsp::INITIAL_PAGES;
 use crate::links::Links;
 use crate::log::LogReader;
 use crate::options::{ForceRecovery, Options};
 use crate::report::RecoveryReport;
 use crate::space::SpaceMap;
+use fates::Fates;
 use parking_lot::Mutex;
 use redo_store::{Filling, RedoStore};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use vaquita_base::{Lsn, PageId, PageNo, SpaceId};
+use vaquita_base::{Clock, Lsn, PageId, PageNo, SpaceId};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::fsp::SpaceHeader;
 use vaquita_format::redo_rec::apply::FileOp;
@@ -110,6 +120,7 @@ pub(crate) struct Unattached {
 /// A running recovery.
 pub(crate) struct Recovery<'a> {
     options: &'a Options,
+    clock: &'a dyn Clock,
     pool: Arc<BufferPool>,
     flusher: Arc<Flusher>,
     spaces: Arc<SpaceMap>,
@@ -121,15 +132,20 @@ pub(crate) struct Recovery<'a> {
     /// Spaces with redo but without a file, and where they were first met.
     missing: BTreeMap<SpaceId, Lsn>,
     found: Unattached,
+    /// What becomes of tablespaces further on in the log.
+    fates: Fates,
+    /// Spaces whose drop was repeated.
     deleted: BTreeSet<SpaceId>,
-    /// Folders made for files whose drop came later in the log, or did not.
-    folders: Vec<PathBuf>,
     /// The last name of spaces that were renamed.
     renamed: BTreeMap<SpaceId, String>,
     /// Names that spaces have given up and none has taken since: links under them may be left.
     given_up: BTreeSet<String>,
     /// Spaces whose header page has redo: their size may have changed.
     resized: BTreeSet<SpaceId>,
+    /// Where the log ends.
+    log_end: Lsn,
+    /// The share of the log that was told to be applied.
+    told_percent: u64,
     /// The space of the last record that was kept.
     last_wanted: Option<SpaceId>,
     report: RecoveryReport,
@@ -138,6 +154,7 @@ pub(crate) struct Recovery<'a> {
 impl<'a> Recovery<'a> {
     pub(crate) fn new(
         options: &'a Options,
+        clock: &'a dyn Clock,
         (pool, flusher): (Arc<BufferPool>, Arc<Flusher>),
         spaces: Arc<SpaceMap>,
         damage: Arc<DamageReport>,
@@ -151,6 +168,7 @@ impl<'a> Recovery<'a> {
             [(); 2].map(|()| Arc::new(RedoStore::new(pool.clone(), frames_max, tolerate, damage.clone())));
         Self {
             options,
+            clock,
             pool,
             flusher,
             spaces,
@@ -159,11 +177,13 @@ impl<'a> Recovery<'a> {
             pending: None,
             missing: BTreeMap::new(),
             found,
+            fates: Fates::default(),
             deleted: BTreeSet::new(),
-            folders: Vec::new(),
             renamed: BTreeMap::new(),
             given_up: BTreeSet::new(),
             resized: BTreeSet::new(),
+            log_end: Lsn::ZERO,
+            told_percent: 0,
             last_wanted: None,
             report: RecoveryReport::default(),
         }
@@ -172,14 +192,28 @@ impl<'a> Recovery<'a> {
     /// Scans the log and applies it.
     pub(crate) fn run(mut self, reader: &mut LogReader) -> Result<RecoveryReport> {
         self.report.checkpoint = reader.checkpoint_lsn();
+        let began = self.clock.now_us();
+        let progress = &self.options.progress;
+        progress.tell(&format!("recovery: reading the redo log from LSN {} on", self.report.checkpoint));
+        self.fates = Fates::read(reader)?;
+        self.log_end = reader.end_lsn();
+        progress.tell(&format!(
+            "recovery: the redo log ends at LSN {}; {} bytes were read in {} ms and are applied now",
+            self.log_end,
+            self.log_end.0 - self.report.checkpoint.0,
+            self.ms_since(began)
+        ));
+        let began = self.clock.now_us();
+        reader.rewind();
         let written = self.flusher.stats.pages.get();
         self.pool.set_sorted_flush_insertion(true);
         let outcome =
             self.scan_and_apply(reader).and_then(|()| self.repeat_renames()).and_then(|()| self.grow_files());
-        let outcome = outcome.and_then(|()| self.remove_links()).and_then(|()| self.remove_empty_folders());
+        let outcome = outcome.and_then(|()| self.remove_links());
         self.pool.set_after_read(None);
         self.pool.set_sorted_flush_insertion(false);
         outcome?;
+        self.options.progress.tell(&format!("recovery: applied in {} ms", self.ms_since(began)));
         self.report.end = reader.end_lsn();
         let (lsn, page) = self.stores[0].newest().max(self.stores[1].newest());
         if lsn > self.report.end && !self.stores[0].tolerates() {
@@ -189,6 +223,20 @@ impl<'a> Recovery<'a> {
         self.report.redo_bytes = self.report.end.0 - self.report.checkpoint.0;
         self.report.tolerated = self.damage.take();
         Ok(self.report)
+    }
+
+    fn ms_since(&self, began: u64) -> u64 {
+        (self.clock.now_us() - began) / 1_000
+    }
+
+    /// Tells how much of the log has been taken, whenever it is another tenth.
+    fn tell_how_far(&mut self, at: Lsn) {
+        let all = (self.log_end.0 - self.report.checkpoint.0).max(1);
+        let percent = (at.0 - self.report.checkpoint.0) * 100 / all;
+        if percent / 10 > self.told_percent / 10 && percent < 100 {
+            self.told_percent = percent;
+            self.options.progress.tell(&format!("recovery: applied up to LSN {at}, {percent} %"));
+        }
     }
 
     /// Fills and applies stores in turn until the log ends. With several threads the next store is filled while the
@@ -204,6 +252,7 @@ impl<'a> Recovery<'a> {
             let pages = full.pages();
             self.report.rounds += usize::from(!pages.is_empty());
             self.pool.set_after_read(Some(full.clone()));
+            self.tell_how_far(reader.end_lsn());
             let threads = self.options.recovery_threads;
             if threads == 1 || stop == Stop::End {
                 apply_pages(&self.pool, &pages, threads)?;
@@ -263,7 +312,7 @@ impl<'a> Recovery<'a> {
         for record in records {
             let page = record.page;
             if record.ty.is_file() {
-                self.repeat_file_operation(filling, record, run)?;
+                self.repeat_file_operation(record, run, start)?;
             } else if !self.is_wanted(page.space, start) {
                 continue;
             } else {
@@ -283,7 +332,7 @@ impl<'a> Recovery<'a> {
         if self.last_wanted == Some(space) {
             return true;
         }
-        if self.deleted.contains(&space) {
+        if self.fates.is_dropped_after(space, start) || self.deleted.contains(&space) {
             return false;
         }
         if !self.spaces.contains(space) {
@@ -303,17 +352,17 @@ impl<'a> Recovery<'a> {
         self.links().file_of(&String::from_utf8_lossy(name))
     }
 
-    fn repeat_file_operation(
-        &mut self,
-        filling: &mut Filling<'_>,
-        record: &Record,
-        run: &[u8],
-    ) -> Result<()> {
+    fn repeat_file_operation(&mut self, record: &Record, run: &[u8], start: Lsn) -> Result<()> {
         let space = record.page.space;
         self.last_wanted = None;
-        let op = FileOp::parse(record.ty, record.page, record.body(run))
-            .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))?;
+        let op = file_operation(record, run)?;
+        let dropped_later = self.fates.is_dropped_after(space, start);
         match op {
+            // Its file is not there, or stays as it is until then.
+            FileOp::Create { .. } if dropped_later => {}
+            FileOp::Rename { old, .. } if dropped_later => {
+                self.given_up.insert(String::from_utf8_lossy(old).into_owned());
+            }
             FileOp::Create { flags, name, .. } => {
                 let path = self.path_of(name)?;
                 self.repeat_creation(space, flags.unwrap_or(0), &path)?;
@@ -321,7 +370,6 @@ impl<'a> Recovery<'a> {
                 self.deleted.remove(&space);
             }
             FileOp::Delete { name } => {
-                filling.forget_space(space);
                 self.pool.discard_space(space);
                 self.deleted.insert(space);
                 self.renamed.remove(&space);
@@ -346,23 +394,15 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
-    /// Removes the folders that were made for files that are gone again.
-    fn remove_empty_folders(&self) -> Result<()> {
-        let fs = self.spaces.fs();
-        for folder in &self.folders {
-            if fs.is_dir(folder) && fs.list_dir(folder)?.is_empty() {
-                fs.remove_dir(folder)?;
-                fs.sync_dir(&self.options.dir)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Removes the links that files have left behind.
     fn remove_links(&self) -> Result<()> {
         let links = self.links();
         for name in &self.given_up {
-            if links.target(name)?.is_none_or(|target| !self.spaces.fs().exists(&target)) {
+            let leads_to_file = match links.target(name)? {
+                Some(target) => self.spaces.fs().is_there(&target)?,
+                None => false,
+            };
+            if !leads_to_file {
                 links.remove(name)?;
             }
         }
@@ -411,21 +451,17 @@ impl<'a> Recovery<'a> {
         }
         let size = SpaceFlags::decode(raw_flags).map_or(self.options.page_size, |f| f.page_size());
         match self.owner_of(path, space)? {
-            // The drop of this space comes later in the log.
+            // Its file has another name by now, and is not found by that: what refers to it says so.
             Owner::Another => Ok(()),
             Owner::This | Owner::Unknown => {
                 self.spaces.attach(space, raw_flags, size, &[path.to_owned()]).map(|_| ())
             }
-            // It was elsewhere: dropped later, or its directory is not there.
+            // It was elsewhere: its directory is not there.
             Owner::NoFile if SpaceFlags::decode(raw_flags).is_ok_and(SpaceFlags::data_dir) => Ok(()),
-            // Taken for an earlier space's, and dropped with that; or dropped later.
+            // Its name was not durable; or it was taken for an earlier space's, and dropped with that.
             Owner::NoFile => {
                 let folder = path.parent().unwrap_or(&self.options.dir);
-                // It went with its database, whose drop comes later in the log.
-                if !self.spaces.fs().is_dir(folder) {
-                    self.spaces.fs().create_dir_all(folder)?;
-                    self.folders.push(folder.to_owned());
-                }
+                create_dir_durably(&**self.spaces.fs(), folder)?;
                 let made = self.spaces.create(space, raw_flags, size, path, INITIAL_PAGES)?;
                 made.mark_written();
                 self.spaces.sync(&made)?;
@@ -436,7 +472,7 @@ impl<'a> Recovery<'a> {
 
     /// Whose file it is, by what its pages say.
     fn owner_of(&self, path: &Path, space: SpaceId) -> Result<Owner> {
-        if !self.spaces.fs().exists(path) {
+        if !self.spaces.fs().is_there(path)? {
             return Ok(Owner::NoFile);
         }
         let found = read_space_id(&**self.spaces.fs(), path, self.options.page_size)?;
@@ -504,6 +540,12 @@ impl<'a> Recovery<'a> {
         }
         Ok(())
     }
+}
+
+/// What a record says of a file.
+fn file_operation<'r>(record: &Record, run: &'r [u8]) -> Result<FileOp<'r>> {
+    FileOp::parse(record.ty, record.page, record.body(run))
+        .map_err(|c| Error::Log(format!("redo record of a file operation: {c}")))
 }
 
 /// Brings pages up to date, by several threads.

@@ -197,11 +197,6 @@ impl Filling<'_> {
         put_u32(chunk, 8, entry.used);
         entry.last_end = end;
     }
-
-    /// Forgets the records of a space (it was dropped later in the log).
-    pub(crate) fn forget_space(&mut self, space: SpaceId) {
-        self.content.pages.retain(|page, _| page.space != space);
-    }
 }
 
 impl RedoStore {

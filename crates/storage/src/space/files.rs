@@ -147,6 +147,10 @@ impl DataFile {
     pub(super) fn sync_and_close_if_idle(&self, map: &SpaceMap) {
         // Whoever syncs it already is not waited for: he may wait for a file of this thread.
         let Some(syncing) = self.syncing.try_lock() else { return };
+        // What a sync lost once no later one writes: it would only seem to cover it.
+        if self.failed.lock().is_some() {
+            return;
+        }
         let file = self.handle.lock().as_ref().filter(|file| Arc::strong_count(file) == 1).cloned();
         let Some(file) = file else { return };
         let covered = self.writes.load(Ordering::Acquire);
@@ -222,6 +226,9 @@ mod tests {
         assert_eq!(map.open_file_count(), 10);
         let first = spaces[0].files.read()[0].clone();
         assert!(first.is_open() && first.is_unsynced(), "what could not be synced stays open");
+        // The disk is well again, and the file is chosen again.
+        first.sync_and_close_if_idle(&map);
+        assert!(first.is_open() && first.is_unsynced(), "a later sync covers nothing");
         assert!(map.sync(&spaces[0]).is_err());
         for space in spaces[1..].iter().chain(&more) {
             map.sync(space).unwrap();

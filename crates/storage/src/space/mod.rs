@@ -346,6 +346,14 @@ impl SpaceMap {
         self.names.settle_all(&*self.fs)
     }
 
+    /// Makes the names of a space's files durable.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub(crate) fn settle_name(&self, space: &Space) -> Result<()> {
+        self.names.settle_name(&*self.fs, &space.path())
+    }
+
     /// Grows a space to at least `pages` pages; does nothing if it has them.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //!   waits for guards.
 //! - I2: no file gets a name that another file has given up before that is durable: else a power cut could keep the second change
 //!   without the first, and the other file would have no name at all.
+//! - I3: nobody refers to pages without redo in a file whose name is not durable: recovery would make the file anew without them.
 //!
 //! # Latching
 //! A guard is taken after room in the log was reserved: who waits for room may wait for the checkpoint.
@@ -117,6 +118,15 @@ impl Names {
     /// I/O errors.
     pub(super) fn free(&self, fs: &dyn FileSystem, path: &Path) -> Result<()> {
         if self.pending.lock().given_up.contains_key(path) { self.settle(fs) } else { Ok(()) }
+    }
+
+    /// Makes the name of a file durable that was just made, or came to its name since.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub(super) fn settle_name(&self, fs: &dyn FileSystem, path: &Path) -> Result<()> {
+        let directory = path.parent().unwrap_or_else(|| Path::new(""));
+        if self.pending.lock().directories.contains_key(directory) { self.settle(fs) } else { Ok(()) }
     }
 
     /// Makes the changes durable that were noted.
