@@ -23,4 +23,4 @@ pub use ids::{
 };
 pub use md5::md5;
 pub use rng::Rng;
-pub use service::{ServiceThreads, Stop};
+pub use service::{Health, Listener, Service, ServiceThreads, Stop};

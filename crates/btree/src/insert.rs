@@ -68,7 +68,7 @@ impl Tree {
     }
 
     /// Inserts the record that a position was searched for with [`Change::Insert`]; the leaf it came to and its
-    /// origin.
+    /// origin. `room` says what for, where a page is split.
     ///
     /// # Errors
     /// No space; errors of reading pages of the space management, damage. The mini-transaction is to be dropped
@@ -76,7 +76,13 @@ impl Tree {
     ///
     /// # Latching
     /// Latches page 0 of the tablespace, if a page is split, until the mini-transaction ends.
-    pub fn insert_at(&self, mtr: &mut Mtr<'_>, position: Position, rec: &RecBuf) -> Result<(PageRef, u16)> {
+    pub fn insert_at(
+        &self,
+        mtr: &mut Mtr<'_>,
+        position: Position,
+        rec: &RecBuf,
+        room: Reservation,
+    ) -> Result<(PageRef, u16)> {
         let low = position.found.low;
         let Some(mut path) = position.path else {
             let mut events = self.events();
@@ -86,7 +92,7 @@ impl Tree {
             return Ok((position.page, origin));
         };
         if split::is_due(&self.index, mtr.page(position.page), low, rec.len(), true) {
-            self.reserve(mtr, Reservation::Normal)?;
+            self.reserve(mtr, room)?;
         }
         debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
         debug_assert_eq!(path.levels[0].page, position.page, "the path of a position ends in its leaf");
@@ -154,7 +160,7 @@ impl Tree {
             if usize::from(position.found.low_matched) >= n {
                 return Err(Error::Duplicate);
             }
-            self.insert_at(&mut mtr, position, rec)?;
+            self.insert_at(&mut mtr, position, rec, Reservation::Normal)?;
         }
         Ok(mtr.commit())
     }

@@ -91,7 +91,7 @@ impl Tree {
     }
 
     /// Replaces the record that a position was searched for with [`Change::Update`]; the leaf the new one came to and
-    /// its origin.
+    /// its origin. `room` says what for, where a page is split.
     ///
     /// # Errors
     /// No space; errors of reading pages of the space management, damage. The mini-transaction is to be dropped
@@ -99,14 +99,20 @@ impl Tree {
     ///
     /// # Latching
     /// Latches page 0 of the tablespace until the mini-transaction ends.
-    pub fn update_at(&self, mtr: &mut Mtr<'_>, position: Position, rec: &RecBuf) -> Result<(PageRef, u16)> {
+    pub fn update_at(
+        &self,
+        mtr: &mut Mtr<'_>,
+        position: Position,
+        rec: &RecBuf,
+        room: Reservation,
+    ) -> Result<(PageRef, u16)> {
         let Some(mut path) = position.path else {
             let id = mtr.id(position.page);
             return Err(ops::bad(id, &self.index, "path of an update", "only the leaf is held"));
         };
         debug_assert!(mtr.keeps_before_images(), "a structure change can be taken back half-way");
         debug_assert_ne!(position.found.low, self.infimum(), "there is no record to update");
-        self.reserve(mtr, Reservation::Normal)?;
+        self.reserve(mtr, room)?;
         let from = mtr.id(position.page);
         let mut events = self.events();
         let low = self.take_out(mtr, position.page, position.found.low, &mut events)?;
@@ -166,7 +172,7 @@ impl Tree {
             if usize::from(position.found.low_matched) < n {
                 return Ok(None);
             }
-            self.update_at(&mut mtr, position, rec)?;
+            self.update_at(&mut mtr, position, rec, Reservation::Normal)?;
         }
         Ok(Some(mtr.commit()))
     }

@@ -2,9 +2,9 @@
 
 use crate::written::quoted_name;
 use std::borrow::Cow;
-use vaquita_engine::Error;
 use vaquita_engine::lower::charset::Charset;
 use vaquita_engine::table::{ForeignKey, ReferentialAction};
+use vaquita_engine::{Error, Fate};
 use vaquita_types::{SqlError, SqlResult};
 
 /// What error 1412 says of a plan that is older than a table's definition; with another text it tells of a read view.
@@ -83,6 +83,10 @@ pub fn engine(e: &Error) -> SqlError {
         Error::AutoIncrementExhausted(_) => {
             SqlError::new(1467, "Failed to read auto-increment value from storage engine")
         }
+        Error::Doomed { fate: Fate::Open, .. } => {
+            SqlError::new(1181, format!("Got error during ROLLBACK: {e}"))
+        }
+        Error::Doomed { .. } => SqlError::new(1180, format!("Got error during COMMIT: {e}")),
         Error::NoSuchXid => SqlError::new(1397, "XAER_NOTA: Unknown XID"),
         Error::TableUnusable { table, detail, damaged: true } => {
             SqlError::new(1034, format!("Incorrect key file for table {}: {detail}", quoted(table)))

@@ -15,7 +15,7 @@ use crate::read_lock::ReadLock;
 use crate::table::Table;
 use crate::temporaries::Temporaries;
 use parking_lot::{Condvar, Mutex};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -62,8 +62,12 @@ pub struct Core {
     pub(crate) purge_stops: AtomicUsize,
     /// Where purge is in the history; held for a whole batch.
     pub(crate) history: Mutex<History>,
+    /// Records of damaged tables that purge passed over, by table.
+    pub(crate) unpurged: Mutex<HashMap<TableId, u64>>,
     /// Transactions nobody has any more, to be rolled back.
     pub(crate) abandoned: Mutex<VecDeque<Trx>>,
+    /// Those among them that could not be rolled back when it was tried, as the log was told.
+    pub(crate) stuck: Mutex<HashSet<TrxId>>,
     /// Those among them that a crash left, and whether their end is told of one by one.
     pub(crate) recovered: Mutex<Vec<(TrxId, bool)>>,
     /// Told when there is something to roll back.
@@ -95,11 +99,12 @@ impl Core {
         storage: Arc<Storage>,
         txn: Arc<TrxSystem>,
         dict: Dictionary,
+        notes: Notes,
     ) -> Core {
         Core {
             live: Live::new(&options),
             hot_set: HotSet::new(options.hot_set.clone(), options.buffer_pool_load_at_startup),
-            notes: Notes::default(),
+            notes,
             documents: Documents::new(options.fulltext.counts_size),
             options,
             storage,
@@ -112,7 +117,9 @@ impl Core {
             descriptions: Mutex::default(),
             purge_stops: AtomicUsize::new(0),
             history: Mutex::default(),
+            unpurged: Mutex::default(),
             abandoned: Mutex::default(),
+            stuck: Mutex::default(),
             recovered: Mutex::default(),
             has_abandoned: Condvar::new(),
             leftovers: Mutex::default(),
@@ -273,6 +280,43 @@ impl Core {
         self.dict.raise_row_id(&self.storage, id)
     }
 
+    /// Says that a transaction cannot be rolled back now, where, and what to do, unless that has been said of it.
+    #[cold]
+    pub(crate) fn tell_stuck(&self, trx: &Trx, e: &Error) {
+        if !self.stuck.lock().insert(trx.id()) {
+            return;
+        }
+        let place = match self.row_table(trx) {
+            Some(table) => format!("in table {table}, "),
+            None => String::new(),
+        };
+        let what = match e.is_damage() {
+            true => {
+                "CHECK TABLE tells more. To be rid of it, put the table's file back from a copy, or start once with \
+                     innodb_force_recovery=3, dump the table and drop it"
+            }
+            false => "it goes on when the cause is gone",
+        };
+        self.notes.say(format!(
+            "rollback: transaction {} cannot be rolled back now: {place}{e}. Its rows stay locked, other transactions are \
+             not concerned; it is tried again in the background, and at the next start. {what}",
+            trx.id()
+        ));
+    }
+
+    /// Transactions without a session that cannot be rolled back at present.
+    pub fn stuck_transactions(&self) -> usize {
+        self.stuck.lock().len()
+    }
+
+    /// The table, as SQL names it, of the change that is the next one to be taken back.
+    fn row_table(&self, trx: &Trx) -> Option<String> {
+        let mut undo = vaquita_txn::undo::UndoBuf::default();
+        self.txn.newest_undo(trx, 0, &mut undo).ok()??;
+        let header = vaquita_format::undo::record::UndoHeader::parse(undo.body()).ok()?;
+        Some(vaquita_txn::lock::Names::table(self, header.table_id))
+    }
+
     /// Leaves a transaction to the background: its rows stay locked until its changes are taken back.
     pub(crate) fn roll_back_later(&self, trx: Trx) {
         let state = trx.state();
@@ -318,6 +362,7 @@ impl Core {
             ("trx_rseg_history_len", self.txn.history_len()),
             ("trx_read_views_opened", trx.views_opened),
             ("purge_undo_records", own.purged_records.get()),
+            ("purge_passed_over", self.unpurged.lock().values().sum()),
             ("purge_invoked", own.purge_batches.get()),
             ("purge_trx_no_limit", own.purged_below.load(Ordering::Relaxed)),
             ("purge_dml_delay_usec", own.dml_delay_us.get()),

@@ -406,6 +406,10 @@ impl Documents {
         let of = self.of(table.id);
         let mut state = self.loaded(&of, table)?;
         let number = state.next;
+        // The last number has none behind it, which the lists need to say up to where they go.
+        if number == u64::MAX {
+            return Err(Error::BadDocId(table.name.clone()));
+        }
         state.next += 1;
         if !table.fulltext.is_empty() {
             changes_of(trx).claim(&of, &mut state, number);
@@ -428,7 +432,7 @@ impl Documents {
         let of = self.of(table.id);
         let mut state = self.loaded(&of, table)?;
         let last = state.next.saturating_sub(1);
-        if number == 0 || number < last || (is_new_row && number - last > JUMP_MAX) {
+        if number == 0 || number == u64::MAX || number < last || (is_new_row && number - last > JUMP_MAX) {
             return Err(Error::BadDocId(table.name.clone()));
         }
         changes_of(trx).claim(&of, &mut state, number);
@@ -500,7 +504,7 @@ impl Documents {
     pub(crate) fn note_number(&self, id: TableId, number: u64) {
         let of = self.of(id);
         let mut state = of.state.lock();
-        state.next = state.next.max(number + 1);
+        state.next = state.next.max(number.saturating_add(1));
     }
 
     /// Ends [`TableDocuments::begin_writing`]: with `commit`, after which searches find the words in the lists, or not at all.
@@ -582,7 +586,7 @@ impl TableDocuments {
         if last.is_none() && (!is_behind || synced <= loaded.synced) {
             return None;
         }
-        let listed = last.map_or(0, |last| last.0 + 1).max(synced).max(loaded.listed);
+        let listed = last.map_or(0, |last| last.0.saturating_add(1)).max(synced).max(loaded.listed);
         let mut indexes = Vec::with_capacity(loaded.indexes.len());
         for index in &mut loaded.indexes {
             let rest = index.cache.read().rest();

@@ -6,6 +6,7 @@ use crate::dict::server_files::ServerFileMaker;
 use crate::dict::{CreateSystem, Dictionary};
 use crate::error::{Error, Result};
 use crate::fulltext;
+use crate::notes::Notes;
 use crate::options::Options;
 use crate::recovery;
 use crate::services::Services;
@@ -14,7 +15,7 @@ use crate::unmaintained::Unmaintained;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use vaquita_base::{Clock, SystemClock};
+use vaquita_base::{Clock, Health, SystemClock};
 use vaquita_io::real::AsyncIo;
 use vaquita_io::{FileSystem, RealDisk};
 use vaquita_storage::{ForceRecovery, OpenReport, Origin, Storage};
@@ -58,9 +59,10 @@ impl Engine {
         options.validate()?;
         let storage = Storage::open_with(fs, clock, options.storage.clone(), &mut CreateSystem::default())?;
         let storage = Arc::new(storage);
+        let notes = Notes::default();
         // The log and the page cleaner run while unfinished work is taken back.
         let mut services = match options.background {
-            true => Some(Services::start_storage(&storage)?),
+            true => Some(Services::start_storage(&storage, &notes)?),
             false => None,
         };
         let force = options.storage.force_recovery;
@@ -73,7 +75,7 @@ impl Engine {
             other => Error::from(other),
         })?;
         let dict = Dictionary::open(&storage, Some(txn.locks().observer()), options.table_definition_cache)?;
-        let core = Arc::new(Core::new(options, storage, txn, dict));
+        let core = Arc::new(Core::new(options, storage, txn, dict, notes));
         let reader = Arc::downgrade(&core);
         core.documents.set_loader(Box::new(move |table, stopwords| match reader.upgrade() {
             Some(core) => fulltext::load(&core, table, stopwords),
@@ -138,6 +140,11 @@ impl Engine {
         self.core.storage.pool().set_before_wait(Box::new(hook));
     }
 
+    /// How the background services are, by name. None without any.
+    pub fn services(&self) -> Vec<(String, Health)> {
+        self.services.lock().as_ref().map(Services::health).unwrap_or_default()
+    }
+
     /// The first failure of a background service, which has then stopped.
     pub fn failure(&self) -> Option<Error> {
         self.services.lock().as_ref().and_then(Services::failure)
@@ -157,7 +164,8 @@ impl Engine {
         let core = &self.core;
         let how = core.live.fast_shutdown.load(Ordering::Relaxed);
         if how == 0 && !core.storage.options().read_only {
-            while core.rollback_step()? {}
+            // What is damaged is for the next opening, too.
+            while core.rollback_round(|| false).unwrap_or(false) {}
             while core.purge_step()? {}
         }
         if how < 2 && !core.storage.options().read_only {

@@ -9,6 +9,17 @@ use vaquita_txn::lock::DeadlockReport;
 /// Result of an engine operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What has become of a transaction that cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is open, to be rolled back.
+    Open,
+    /// It has been rolled back.
+    RolledBack,
+    /// It is no session's any more, and rolled back in the background.
+    InBackground,
+}
+
 /// What can go wrong.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -120,6 +131,14 @@ pub enum Error {
     NoSuchSavepoint(String),
     /// The call does not fit the state of the transaction: says how.
     WrongState(&'static str),
+    /// A statement of the transaction failed and could not be taken back: what the statement left would become part of
+    /// the transaction. It can only be rolled back.
+    Doomed {
+        /// Why the statement could not be taken back.
+        cause: String,
+        /// What has become of the transaction.
+        fate: Fate,
+    },
     /// No prepared transaction has that XID.
     NoSuchXid,
     /// The next AUTO_INCREMENT value is beyond the column's range.
@@ -271,6 +290,19 @@ impl fmt::Display for Error {
             Error::MetadataLockTimeout(name) => write!(f, "{name} is in use by another transaction"),
             Error::NoSuchSavepoint(name) => write!(f, "savepoint {name} does not exist"),
             Error::WrongState(text) => f.write_str(text),
+            Error::Doomed { cause, fate } => {
+                let why =
+                    format!("a statement of the transaction failed and could not be taken back ({cause})");
+                match fate {
+                    Fate::Open => write!(f, "{why}: only ROLLBACK is possible"),
+                    Fate::RolledBack => write!(f, "the transaction was rolled back, not committed: {why}"),
+                    Fate::InBackground => write!(
+                        f,
+                        "the transaction was not committed: {why}; neither could all of it be rolled back now, its rows \
+                         stay locked until that is done in the background"
+                    ),
+                }
+            }
             Error::NoSuchXid => f.write_str("no prepared transaction has this XID"),
             Error::AutoIncrementExhausted(name) => write!(f, "AUTO_INCREMENT of {name} has no values left"),
             Error::TableUnusable { table, detail, .. } => write!(f, "table {table} cannot be used: {detail}"),
@@ -315,6 +347,23 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// Whether stored bytes are wrong: of one object, as a rule.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Error::Corrupt(_) | Error::TableUnusable { damaged: true, .. } => true,
+            Error::Storage(e) => e.is_corruption(),
+            Error::Tree(e) => e.is_corruption(),
+            _ => false,
+        }
+    }
+
+    /// Whether nothing can be written any more until the folder is reopened.
+    pub fn is_final(&self) -> bool {
+        use vaquita_storage::Error as E;
+        let (Error::Storage(e) | Error::Tree(vaquita_btree::Error::Storage(e))) = self else { return false };
+        matches!(e, E::Poisoned(_) | E::Log(_))
+    }
+
     /// Why a tablespace's file could not be made or grow, if that is the error.
     pub fn no_space(&self) -> Option<String> {
         use vaquita_storage::Error as E;

@@ -107,7 +107,7 @@ pub use crate::dict::server_files::{
     options_of_frm,
 };
 pub use crate::engine::Engine;
-pub use crate::error::{Error, Result};
+pub use crate::error::{Error, Fate, Result};
 pub use crate::export::can_be_exported;
 pub use crate::mdl::MdlMode;
 pub use crate::online::Concurrency;

@@ -2,15 +2,16 @@
 
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Lines kept for somebody who listens later, the newest.
 const KEPT: usize = 64;
 
 type Listener = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Lines, and who hears them.
-#[derive(Default)]
-pub struct Notes(Mutex<State>);
+/// Lines, and who hears them. A copy is the same.
+#[derive(Default, Clone)]
+pub struct Notes(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {

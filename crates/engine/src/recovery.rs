@@ -2,6 +2,9 @@
 //! DDL is finished or undone; the others are rolled back in the background with their rows locked. Prepared ones wait
 //! for whoever knows their XID. When all is rolled back, tables under temporary names are dropped.
 //!
+//! A transaction that cannot be rolled back (a page of its tables is damaged) goes behind the others with its locks, and the
+//! log says where it stands, once. The others are rolled back, and tables under temporary names dropped, all the same.
+//!
 //! Rows that an unfinished transaction wrote are locked by their DB_TRX_ID alone; the tables get intention locks again
 //! before the first session starts.
 
@@ -139,7 +142,7 @@ impl Core {
     /// behind under a temporary name. Whether there is more to do.
     ///
     /// # Errors
-    /// Errors of pages and files; the transaction stays in the queue, the table stays.
+    /// Errors of pages and files; the transaction goes to the end of the queue, the table stays.
     pub fn rollback_step(&self) -> Result<bool> {
         let next = self.abandoned.lock().pop_front();
         let Some(mut trx) = next else { return ddl::drop_leftover(self) };
@@ -153,16 +156,53 @@ impl Core {
             }
             Ok(all)
         });
-        if let Ok(true) = done {
-            self.tell_rolled_back(id);
-        }
         match done {
-            Ok(true) => Ok(!self.abandoned.lock().is_empty() || !self.leftovers.lock().is_empty()),
-            other => {
+            Ok(true) => {
+                self.stuck.lock().remove(&id);
+                self.tell_rolled_back(id);
+                Ok(!self.abandoned.lock().is_empty() || !self.leftovers.lock().is_empty())
+            }
+            Ok(false) => {
                 self.abandoned.lock().push_front(trx);
-                other.map(|_| true)
+                Ok(true)
+            }
+            Err(e) => {
+                self.tell_stuck(&trx, &e);
+                self.abandoned.lock().push_back(trx);
+                Err(e)
             }
         }
+    }
+
+    /// Tries each transaction that nobody has any more, and each table that a crash left behind, whatever becomes of others,
+    /// until `stopped`. Whether there is more to do at once.
+    ///
+    /// # Errors
+    /// The first error of one; the others have been tried.
+    pub fn rollback_round(&self, stopped: impl Fn() -> bool) -> Result<bool> {
+        let mut failure = None;
+        let mut tries = self.abandoned.lock().len();
+        while tries > 0 && !stopped() {
+            match self.rollback_step() {
+                // It may be the same one, of which some is taken back.
+                Ok(_) => tries = tries.min(self.abandoned.lock().len()),
+                Err(e) if e.is_final() => return Err(e),
+                Err(e) => {
+                    failure.get_or_insert(e);
+                    tries -= 1;
+                }
+            }
+        }
+        let leftovers = self.leftovers.lock().len();
+        for _ in 0..leftovers {
+            if stopped() {
+                break;
+            }
+            if let Err(e) = ddl::drop_leftover(self) {
+                failure.get_or_insert(e);
+            }
+        }
+        failure.map_or(Ok(false), Err)
     }
 
     /// Says that a transaction is gone that a crash left, and that all are.

@@ -1,11 +1,16 @@
 //! Threads around the step functions.
+//!
+//! What may pass, or concerns one object, ends no service: it rests, longer and longer, and tries again, and the rest of its
+//! work goes on as far as possible ([`vaquita_base::Service`]). What is final for the folder, a failure to write the log or
+//! pages, ends it. Either is told to [`Core::notes`], once.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::fulltext;
+use crate::notes::Notes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use vaquita_base::{ServiceThreads, Stop};
+use vaquita_base::{Health, Listener, Service, ServiceThreads};
 use vaquita_storage::Storage;
 
 /// How long rollback rests between looks.
@@ -15,10 +20,6 @@ const REST: Duration = Duration::from_millis(20);
 const PURGE_REST: Duration = Duration::from_millis(10);
 /// How long it rests between looks whether enough documents are deleted.
 const FULLTEXT_REST: Duration = Duration::from_secs(1);
-/// How long it waits before it tries again what failed.
-const FULLTEXT_RETRY: Duration = Duration::from_secs(60);
-/// How long rollback waits before it tries again what failed.
-const RETRY: Duration = Duration::from_secs(1);
 
 /// The running services of an engine; they end when this is dropped.
 #[derive(Debug)]
@@ -30,10 +31,12 @@ pub(crate) struct Services {
 
 impl Services {
     /// Starts those of the storage.
-    pub(crate) fn start_storage(storage: &Arc<Storage>) -> Result<Services> {
+    pub(crate) fn start_storage(storage: &Arc<Storage>, notes: &Notes) -> Result<Services> {
+        let notes = notes.clone();
+        let listener: Listener = Arc::new(move |line| notes.say(line));
         Ok(Services {
-            threads: ServiceThreads::default(),
-            storage: vaquita_storage::Services::start(storage)?,
+            threads: ServiceThreads::new(listener.clone()),
+            storage: vaquita_storage::Services::start_heard(storage, listener)?,
         })
     }
 
@@ -53,7 +56,7 @@ impl Services {
         self.spawn("rollback", core, run_rollback)
     }
 
-    fn spawn(&mut self, name: &str, core: &Arc<Core>, run: fn(&Core, &Stop) -> Result<()>) -> Result<()> {
+    fn spawn(&mut self, name: &str, core: &Arc<Core>, run: fn(&Core, &Service) -> Result<()>) -> Result<()> {
         let started = self.threads.spawn(name, core, run);
         started.map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))
     }
@@ -63,63 +66,85 @@ impl Services {
         self.threads.running()
     }
 
-    /// The first failure of a service.
+    /// How the services are, those of the storage among them, by name.
+    pub(crate) fn health(&self) -> Vec<(String, Health)> {
+        let mut all = self.storage.health();
+        all.extend(self.threads.health());
+        all
+    }
+
+    /// The first failure of a service that has ended by it.
     pub(crate) fn failure(&self) -> Option<Error> {
         self.threads.failure().or_else(|| self.storage.failure().map(Error::Storage))
     }
 }
 
-fn run_purge(core: &Core, stop: &Stop) -> Result<()> {
+/// One turn of a service that may fail: how long to rest, as the work itself says or until it is tried again.
+///
+/// # Errors
+/// What is final for the folder.
+fn turn(service: &Service, done: Result<Duration>) -> Result<Duration> {
+    match done {
+        Ok(rest) => {
+            service.works();
+            Ok(rest)
+        }
+        Err(e) if e.is_final() => Err(e),
+        Err(e) => Ok(service.fails(&e)),
+    }
+}
+
+fn run_purge(core: &Core, service: &Service) -> Result<()> {
     loop {
-        let behind = core.purge_step()? && core.is_purge_behind();
-        if (behind && stop.is_set()) || (!behind && stop.wait(PURGE_REST)) {
+        let step = core.purge_step();
+        let rest = step.map(|more| if more && core.is_purge_behind() { Duration::ZERO } else { PURGE_REST });
+        let rest = turn(service, rest)?;
+        let behind = rest == Duration::ZERO;
+        if (behind && service.is_to_end()) || (!behind && service.rest(rest)) {
             return Ok(());
         }
     }
 }
 
-fn run_purge_helper(core: &Core, stop: &Stop) -> Result<()> {
-    core.help_purge(|| stop.is_set());
+fn run_purge_helper(core: &Core, service: &Service) -> Result<()> {
+    core.help_purge(|| service.is_to_end());
     Ok(())
 }
 
-fn run_hot_set(core: &Core, stop: &Stop) -> Result<()> {
+fn run_hot_set(core: &Core, service: &Service) -> Result<()> {
     core.hot_set.is_served_by(std::thread::current());
-    while !stop.is_set() {
-        if !core.hot_set_step(&|| stop.is_set()) {
+    while !service.is_to_end() {
+        if !core.hot_set_step(&|| service.is_to_end()) {
             std::thread::park();
         }
     }
     Ok(())
 }
 
-fn run_fulltext(core: &Core, stop: &Stop) -> Result<()> {
+fn run_fulltext(core: &Core, service: &Service) -> Result<()> {
     loop {
         let begun = Instant::now();
-        let rest = match fulltext::optimize_step(core) {
-            // As long as it worked: others have the other half.
-            Ok(true) => begun.elapsed().clamp(Duration::from_millis(1), FULLTEXT_REST),
-            Ok(false) => FULLTEXT_REST,
-            Err(e) => {
-                core.notes.say(format!("full-text: deleted documents could not be removed: {e}"));
-                FULLTEXT_RETRY
-            }
-        };
-        if stop.wait(rest) {
+        let step = fulltext::optimize_step(core);
+        // As long as it worked: others have the other half.
+        let rest = step.map(|worked| match worked {
+            true => begun.elapsed().clamp(Duration::from_millis(1), FULLTEXT_REST),
+            false => FULLTEXT_REST,
+        });
+        if service.rest(turn(service, rest)?) {
             return Ok(());
         }
     }
 }
 
-fn run_rollback(core: &Core, stop: &Stop) -> Result<()> {
+fn run_rollback(core: &Core, service: &Service) -> Result<()> {
     loop {
-        let rest = match core.rollback_step() {
-            Ok(true) => Duration::ZERO,
-            Ok(false) => REST,
-            // Damaged or unreadable pages: its rows stay locked, others go on.
-            Err(_) => RETRY,
-        };
-        if stop.is_set() || (rest > Duration::ZERO && stop.wait(rest)) {
+        let mut more = false;
+        let step = core.rollback_round(|| service.is_to_end()).map(|left| {
+            more = left;
+            REST
+        });
+        let rest = if more { Duration::ZERO } else { turn(service, step)? };
+        if service.is_to_end() || (rest > Duration::ZERO && service.rest(rest)) {
             return Ok(());
         }
     }

@@ -1,11 +1,14 @@
 //! Background services: each is a step function; here are the threads that loop around them.
+//!
+//! What they can meet are failures to write pages or the log, which are final for the folder: the service ends, and the
+//! listener hears why.
 
 use crate::error::Error;
 use crate::page_cleaner::PageCleaner;
 use crate::storage::Storage;
 use std::sync::Arc;
 use std::time::Duration;
-use vaquita_base::{Lsn, ServiceThreads, Stop};
+use vaquita_base::{Health, Listener, Lsn, Service, ServiceThreads};
 
 /// Threads of the page cleaner: one for each instance of the pool, up to this many.
 const CLEANERS_MAX: usize = 4;
@@ -31,7 +34,15 @@ impl Services {
     /// # Errors
     /// [`Error::Config`] if the system gives no threads.
     pub fn start(storage: &Arc<Storage>) -> crate::Result<Services> {
-        let mut services = Services { storage: storage.clone(), threads: ServiceThreads::default() };
+        Self::start_heard(storage, Arc::new(|_| {}))
+    }
+
+    /// As [`Services::start`]; `listener` hears of services that end by a failure.
+    ///
+    /// # Errors
+    /// As [`Services::start`].
+    pub fn start_heard(storage: &Arc<Storage>, listener: Listener) -> crate::Result<Services> {
+        let mut services = Services { storage: storage.clone(), threads: ServiceThreads::new(listener) };
         services.spawn("page-cleaner", run_cleaner)?;
         for _ in 1..storage.pool().instances().len().min(CLEANERS_MAX) {
             services.spawn("page-cleaner-helper", run_cleaner_helper)?;
@@ -46,9 +57,14 @@ impl Services {
         Ok(services)
     }
 
-    fn spawn(&mut self, name: &str, run: fn(&Storage, &Stop) -> crate::Result<()>) -> crate::Result<()> {
+    fn spawn(&mut self, name: &str, run: fn(&Storage, &Service) -> crate::Result<()>) -> crate::Result<()> {
         let started = self.threads.spawn(name, &self.storage, run);
         started.map_err(|e| Error::Config(format!("cannot start the {name} thread: {e}")))
+    }
+
+    /// How the services are, by name.
+    pub fn health(&self) -> Vec<(String, Health)> {
+        self.threads.health()
     }
 
     /// The first failure of a service, which has then stopped. Writers meet the same failure by themselves.
@@ -66,12 +82,12 @@ impl Drop for Services {
     }
 }
 
-fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
+fn run_cleaner(storage: &Storage, service: &Service) -> crate::Result<()> {
     let mut cleaner = PageCleaner::new();
     let mut last_lsn = Lsn::ZERO;
     let mut next_step_us = 0;
-    while !stop.is_set() {
-        if storage.pool().shortage.rest(CLEANER_PERIOD / 20) && !stop.is_set() {
+    while !service.is_to_end() {
+        if storage.pool().shortage.rest(CLEANER_PERIOD / 20) && !service.is_to_end() {
             cleaner.free_frames(storage)?;
         }
         let now = storage.clock().now_us();
@@ -85,12 +101,12 @@ fn run_cleaner(storage: &Storage, stop: &Stop) -> crate::Result<()> {
     Ok(())
 }
 
-fn run_cleaner_helper(storage: &Storage, stop: &Stop) -> crate::Result<()> {
-    storage.cleaners.help(|| stop.is_set(), |share| share.clean(storage.pool(), storage.flusher()));
+fn run_cleaner_helper(storage: &Storage, service: &Service) -> crate::Result<()> {
+    storage.cleaners.help(|| service.is_to_end(), |share| share.clean(storage.pool(), storage.flusher()));
     Ok(())
 }
 
-fn run_room(storage: &Storage, _: &Stop) -> crate::Result<()> {
+fn run_room(storage: &Storage, _: &Service) -> crate::Result<()> {
     let mut done = Ok(());
     while done.is_ok() && storage.room_service.wait_for_call(ROOM_PERIOD) {
         done = storage.make_room_for_all();
@@ -101,8 +117,8 @@ fn run_room(storage: &Storage, _: &Stop) -> crate::Result<()> {
     done
 }
 
-fn run_log(storage: &Storage, stop: &Stop) -> crate::Result<()> {
-    while !stop.wait(Duration::ZERO) {
+fn run_log(storage: &Storage, service: &Service) -> crate::Result<()> {
+    while !service.rest(Duration::ZERO) {
         if storage.log().step()? == crate::log::Progress::Idle {
             storage.log().wait_for_work(LOG_PERIOD);
         }
@@ -110,8 +126,8 @@ fn run_log(storage: &Storage, stop: &Stop) -> crate::Result<()> {
     Ok(())
 }
 
-fn run_read_ahead(storage: &Storage, stop: &Stop) -> crate::Result<()> {
-    while !stop.is_set() {
+fn run_read_ahead(storage: &Storage, service: &Service) -> crate::Result<()> {
+    while !service.is_to_end() {
         storage.pool().rest_until_wanted(TICK);
         storage.pool().tick(storage.clock().now_us());
         while storage.pool().read_ahead_step() {}

@@ -11,6 +11,7 @@ use vaquita_btree::{Change, Error, LOOKUP_GROUP, LatchMode, Restored, Tree};
 use vaquita_format::index_def::RowFormat;
 use vaquita_format::index_page::SearchMode;
 use vaquita_format::tuple::Tuple;
+use vaquita_storage::fsp::Reservation;
 
 type Model = BTreeMap<Row, (Row, bool)>;
 
@@ -278,11 +279,11 @@ fn structure_changes_where_none_is_needed() {
         let mut mtr = bed.storage.begin().unwrap();
         let position = tree.search_path(&mut mtr, &key, Change::Insert(&rec)).unwrap();
         assert!(position.allows_structure_change());
-        tree.insert_at(&mut mtr, position, &rec).unwrap();
+        tree.insert_at(&mut mtr, position, &rec, Reservation::Normal).unwrap();
         mtr.commit();
         let mut mtr = bed.storage.begin().unwrap();
         let position = tree.search_path(&mut mtr, &key, Change::Update(&rec)).unwrap();
-        tree.update_at(&mut mtr, position, &rec).unwrap();
+        tree.update_at(&mut mtr, position, &rec, Reservation::Normal).unwrap();
         mtr.commit();
     }
     assert_eq!(bed.validate(&tree).records, 600);
@@ -314,7 +315,7 @@ fn a_dropped_structure_change_is_undone() {
             let mut mtr = bed.storage.begin().unwrap();
             let position =
                 tree.search_path(&mut mtr, &Tuple::new(&all).compare_first(1), Change::Insert(&rec)).unwrap();
-            tree.insert_at(&mut mtr, position, &rec).unwrap();
+            tree.insert_at(&mut mtr, position, &rec, Reservation::Normal).unwrap();
             if keep {
                 mtr.commit();
             } else {

@@ -278,7 +278,11 @@ impl<'a> Change<'a> {
     /// Takes everything back. What cannot be taken back now is taken back at the next opening.
     fn abort(self) {
         let Change { core, trx, undo, latch, .. } = self;
-        if row::roll_back(core, trx).is_err() {
+        if let Err(e) = row::roll_back(core, trx) {
+            core.notes.say(format!(
+                "definitions: a change that failed cannot be taken back: {e}; restart the server, which takes it back: until \
+                 then what it wrote to the dictionary may be read"
+            ));
             return;
         }
         // What was made is known to nobody. A file that gets its name back is open.
@@ -299,11 +303,22 @@ fn finish(core: &Core, lsn: Option<vaquita_base::Lsn>, mut left: Vec<(u64, Entry
         core.storage.log().flush_up_to(until).map_err(vaquita_storage::Error::from)?;
     }
     // The change is done. What cannot be removed now is removed at the next opening.
-    let _ = logged.map_err(Into::into).and_then(|logged| match logged {
+    let done = logged.map_err(Into::into).and_then(|logged| match logged {
         Some(logged) => log::perform_logged(core, &left, logged),
         None => log::perform(core, &left),
     });
+    if let Err(e) = done {
+        tell_left(core, "a change is done, but not all of what comes with it", &left, &e);
+    }
     Ok(())
+}
+
+/// Says what was not done of what comes with a change: files to be removed, renamed or written.
+#[cold]
+fn tell_left(core: &Core, what: &str, left: &[(u64, Entry)], e: &Error) {
+    let names: Vec<&str> = left.iter().map(|(_, entry)| entry.name()).collect();
+    let of = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    core.notes.say(format!("definitions: {what}{of}: {e}; it is done at the next start"));
 }
 
 /// The latch, with room in the log for what is written under it: pages that have to go before there is some are written
@@ -329,5 +344,12 @@ fn begin(core: &Core, trx: &mut Trx) -> Result<()> {
 
 /// Undoes what was made for a change that did not come to be. No definition names it, so nobody has to wait while it goes.
 pub(super) fn give_up(core: &Core, undo: &[u64]) {
-    let _ = log::newest_first(core, undo).and_then(|entries| log::perform(core, &entries));
+    match log::newest_first(core, undo) {
+        Ok(entries) => {
+            if let Err(e) = log::perform(core, &entries) {
+                tell_left(core, "a change failed, and not all that was made for it is gone", &entries, &e);
+            }
+        }
+        Err(e) => tell_left(core, "a change failed, and what was made for it is not gone", &[], &e),
+    }
 }

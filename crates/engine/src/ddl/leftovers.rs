@@ -29,7 +29,8 @@ pub(crate) fn find(core: &Core) -> Result<()> {
     Ok(())
 }
 
-/// Drops one of them; whether there may be more to do. One that is in use stays for another time.
+/// Drops one of them; whether there may be more to do. One that is in use, or cannot be dropped, stays for another time, and
+/// others come before it.
 ///
 /// # Errors
 /// Errors of pages and files; the table stays on the list.
@@ -53,8 +54,16 @@ pub(crate) fn step(core: &Core) -> Result<bool> {
             left.retain(|n| *n != name);
             Ok(!left.is_empty())
         }
-        Err(Error::MetadataLockTimeout(_) | Error::LockWaitTimeout) => Ok(false),
-        Err(e) => Err(e),
+        Err(e) => {
+            let mut left = core.leftovers.lock();
+            if let Some(at) = left.iter().position(|n| *n == name) {
+                left[..=at].rotate_right(1);
+            }
+            match e {
+                Error::MetadataLockTimeout(_) | Error::LockWaitTimeout => Ok(false),
+                e => Err(e),
+            }
+        }
     }
 }
 

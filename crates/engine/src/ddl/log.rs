@@ -79,6 +79,18 @@ impl Entry {
         }
     }
 
+    /// What it is about, as `database/table`.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Entry::DropSpace { name, .. }
+            | Entry::RenameBack { name, .. }
+            | Entry::TakeIn { name, .. }
+            | Entry::ServerFile { name }
+            | Entry::ServerTrigger { name, .. }
+            | Entry::FreeTree { name, .. } => name,
+        }
+    }
+
     fn values(&self, id: u64) -> Values {
         let (kind, index, space, root, name, new_name) = match self {
             Entry::DropSpace { space, name } => (1, IndexId(0), *space, PageNo::NULL, name, None),

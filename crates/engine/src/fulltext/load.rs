@@ -24,7 +24,7 @@ use vaquita_fts::stopwords::WordList;
 pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStopwords>>) -> Result<Loaded> {
     let mut loaded = Loaded {
         indexes: Vec::new(),
-        next: greatest_number(core, table)? + 1,
+        next: greatest_number(core, table)?.saturating_add(1),
         deleted: HashMap::new(),
         deletions: 0,
         taken_off: Vec::new(),
@@ -47,7 +47,7 @@ pub(crate) fn load(core: &Core, table: &Arc<Table>, known: Option<&Arc<KnownStop
         loaded.deleted.extend(documents.into_iter().map(|doc| (doc, 0)));
     }
     let last_deleted = loaded.deleted.keys().max().map_or(0, |doc| doc.0);
-    loaded.next = loaded.next.max(loaded.listed).max(last_deleted + 1);
+    loaded.next = loaded.next.max(loaded.listed).max(last_deleted.saturating_add(1));
 
     let choice = StopwordChoice::read(core, &mut reading.trx, &config)?;
     let stopwords = match known.filter(|known| known.choice == choice) {

@@ -86,9 +86,16 @@ pub(crate) fn step(core: &Core) -> Result<bool> {
 }
 
 fn each_table(core: &Core, least: u64) -> Result<bool> {
-    let mut more = false;
+    let (mut more, mut failure) = (false, None);
     for id in core.documents.with_deleted(least) {
-        let Some(table) = core.table_by_id(id)? else { continue };
+        let table = match core.table_by_id(id) {
+            Ok(Some(table)) => table,
+            Ok(None) => continue,
+            Err(e) => {
+                failure.get_or_insert(e);
+                continue;
+            }
+        };
         let mut mdl = core.mdl.context();
         if core.mdl.acquire(&mut mdl, &table.name, MdlMode::SharedWrite, Duration::ZERO).is_err() {
             continue;
@@ -97,9 +104,13 @@ fn each_table(core: &Core, least: u64) -> Result<bool> {
         let found = core.table_by_id(id).map(|found| found.filter(|found| found.name == table.name));
         let done = found.and_then(|found| found.map_or(Ok(false), |found| some(core, &found)));
         core.mdl.release(&mut mdl);
-        more |= done?;
+        match done {
+            Ok(done) => more |= done,
+            // The other tables are looked after all the same.
+            Err(e) => drop(failure.get_or_insert(e)),
+        }
     }
-    Ok(more)
+    failure.map_or(Ok(more), Err)
 }
 
 /// Goes on with a pass, or begins one; whether all is done.

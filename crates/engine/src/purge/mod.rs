@@ -4,6 +4,10 @@
 //! before it, the record is looked at once more: a row that was deleted goes, index entries that only older versions had
 //! go, values off the page that were replaced are freed. Then the undo log itself is freed.
 //!
+//! A record of a table that is damaged is passed over, and with it what it would have removed: nobody sees that, and the log
+//! says so, once for each table. Purge goes on, for the history of all other tables waits behind it. Errors that may pass
+//! (I/O) end the batch instead, which is tried again.
+//!
 //! A batch is divided by row among the threads that purge ([`vaquita_base::Crew`]), so that the records of one row are purged in their order.
 //!
 //! # Crash
@@ -13,7 +17,8 @@
 mod record;
 
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::table::Table;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::Ordering;
 use vaquita_storage::buf::assert_no_page_latched;
@@ -85,6 +90,23 @@ impl Core {
         drop(history);
         self.adjust_delay();
         done
+    }
+
+    /// Notes that a record of a damaged table was passed over: what it would have removed stays.
+    #[cold]
+    fn pass_over(&self, table: &Table, e: &Error) {
+        let mut unpurged = self.unpurged.lock();
+        let count = unpurged.entry(table.id).or_default();
+        *count += 1;
+        if *count == 1 {
+            drop(unpurged);
+            let name = vaquita_txn::lock::Names::table(self, table.id);
+            self.notes.say(format!(
+                "purge: what was deleted in table {name} cannot be removed from its pages: {e}. Purge goes on with other \
+                 tables; CHECK TABLE tells more. What stays is seen by nobody and goes when the table is built anew \
+                 (ALTER TABLE .. FORCE) or put back from a copy"
+            ));
+        }
     }
 
     /// Whether a whole batch is left to purge.

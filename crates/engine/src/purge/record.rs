@@ -10,6 +10,7 @@ use crate::row::secondary::{self, Fate, Of};
 use crate::row::versions::{find_row, has_entry, is_seen_by_all, row_needs_entry};
 use crate::table::{Field, Table};
 use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
 use vaquita_format::record::EXTERN_REF_LEN;
 use vaquita_format::tuple::TupleField;
 use vaquita_format::undo::UndoPlace;
@@ -68,6 +69,18 @@ pub(super) fn purge(core: &Core, record: &PurgeRecord) -> Result<()> {
         Ok(None) | Err(Error::TableUnusable { .. } | Error::Discarded(_)) => return Ok(()),
         Err(e) => return Err(e),
     };
+    match purge_in(core, &table, header, record) {
+        Err(e) if e.is_damage() => {
+            core.pass_over(&table, &e);
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Purges a record of a table that is there.
+fn purge_in(core: &Core, table: &Arc<Table>, header: UndoHeader, record: &PurgeRecord) -> Result<()> {
+    let body = record.undo.body();
     let n_key = table.clustered().def().n_uniq();
     let undo = UndoRecord::parse(body, n_key).map_err(|c| damaged(record, c))?;
     match header.ty {

@@ -19,6 +19,7 @@ use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::undo::record::UndoType;
 use vaquita_format::undo::{UndoKind, UndoPlace};
 use vaquita_storage::Mtr;
+use vaquita_storage::fsp::Reservation;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
 use vaquita_txn::{LockMode, RecordLockKind, Trx};
 
@@ -170,7 +171,7 @@ fn place(
         let position = tree.search_path(&mut mtr, &key, Change::Insert(rec))?;
         match gate(core, trx, table, &mtr, &position, exclusive)? {
             Gate::Open => {
-                tree.insert_at(&mut mtr, position, rec)?;
+                tree.insert_at(&mut mtr, position, rec, Reservation::Normal)?;
                 mtr.commit();
                 return Ok(Placed::Inserted);
             }

@@ -41,6 +41,7 @@ use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::undo::UndoKind;
 use vaquita_format::undo::record::UndoType;
 use vaquita_storage::Mtr;
+use vaquita_storage::fsp::Reservation;
 use vaquita_txn::lock::{LockOutcome, RecordId, WaitPolicy};
 use vaquita_txn::{LockMode, RecordLockKind, Trx};
 
@@ -209,7 +210,7 @@ pub(crate) fn modify(
     let body = modify_body(undo_no, table, old, change)?;
     let roll_ptr = core.txn.append_undo(trx, table.undo_of(), UndoKind::Update, &body)?;
     let sys = SysFields { trx_id, roll_ptr };
-    let done = replace(core, table, old, fields, change.fields, info_bits, sys)?;
+    let done = replace(core, table, old, fields, change.fields, info_bits, sys, Reservation::Normal)?;
     if !done {
         core.txn.forget_undo(trx, undo_no)?;
     }
@@ -230,10 +231,11 @@ fn is_version(table: &Table, mtr: &Mtr<'_>, position: &Position, old: &Image) ->
 }
 
 /// Replaces the record that was copied as `old` by one of these fields, of which `changed` differ; `false` if the
-/// record is not that version any more.
+/// record is not that version any more. `room` says whether a page that is split may take what is left for rollback.
 ///
 /// # Errors
 /// Space, errors of pages, damage.
+#[expect(clippy::too_many_arguments, reason = "the record that was, the one that is to be, and what for")]
 pub(crate) fn replace(
     core: &Core,
     table: &Table,
@@ -242,6 +244,7 @@ pub(crate) fn replace(
     changed: &[usize],
     info_bits: u8,
     sys: SysFields,
+    room: Reservation,
 ) -> Result<bool> {
     let tree = &table.clustered().tree;
     let key = old.key_fields();
@@ -265,7 +268,7 @@ pub(crate) fn replace(
         return Ok(true);
     }
     let (rec, moved) = encode(table, fields, sys, info_bits)?;
-    if !put(core, table, old, &key, &rec)? {
+    if !put(core, table, old, &key, &rec, room)? {
         return Ok(false);
     }
     write_values(core, table, fields, &moved, sys)?;
@@ -277,7 +280,14 @@ fn same_size(a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
 }
 
 /// Replaces the record that was copied as `old`.
-fn put(core: &Core, table: &Table, old: &Image, key: &Tuple<'_>, rec: &RecBuf) -> Result<bool> {
+fn put(
+    core: &Core,
+    table: &Table,
+    old: &Image,
+    key: &Tuple<'_>,
+    rec: &RecBuf,
+    room: Reservation,
+) -> Result<bool> {
     let tree = &table.clustered().tree;
     let mut mtr = core.storage.begin()?;
     let position = tree.search_marked(&mut mtr, key, old.place())?;
@@ -290,7 +300,7 @@ fn put(core: &Core, table: &Table, old: &Image, key: &Tuple<'_>, rec: &RecBuf) -
         if !is_version(table, &mtr, &position, old)? {
             return Ok(false);
         }
-        tree.update_at(&mut mtr, position, rec)?;
+        tree.update_at(&mut mtr, position, rec, room)?;
     }
     mtr.commit();
     Ok(true)

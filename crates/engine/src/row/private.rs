@@ -18,6 +18,7 @@ use vaquita_format::column::{ROLL_PTR_LEN, TRX_ID_LEN};
 use vaquita_format::index_page::{SearchMode, SysFields};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::undo::UndoPlace;
+use vaquita_storage::fsp::Reservation;
 
 /// The system fields of rows that were inserted by a transaction that has committed.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,7 @@ pub(crate) fn insert(core: &Core, table: &Table, row: &dyn Columns, stamp: &Stam
     if tree.try_insert(&mut mtr, &position, &rec)?.is_none() {
         position.release(&mut mtr);
         let position = tree.search_path(&mut mtr, &key, Change::Insert(&rec))?;
-        tree.insert_at(&mut mtr, position, &rec).map_err(|e| too_big(table, e))?;
+        tree.insert_at(&mut mtr, position, &rec, Reservation::Normal).map_err(|e| too_big(table, e))?;
     }
     mtr.commit();
     write_values(core, table, &fields, &moved, stamp.sys)?;

@@ -3,7 +3,7 @@
 //! Newest undo record first. A record is taken back if the clustered record with its key carries the transaction's id
 //! and the undo record's place as roll pointer; otherwise the change was never made, or has been taken back already by a
 //! rollback that a crash interrupted. Secondary entries come first, the clustered record last, then the undo record is
-//! forgotten.
+//! forgotten. Where a page must be split for what comes back, that goes into the space which all others leave.
 //!
 //! | undo record | secondary entries | clustered record |
 //! |---|---|---|
@@ -27,6 +27,7 @@ use std::sync::Arc;
 use vaquita_base::{RollPtr, TrxId};
 use vaquita_format::tuple::{Tuple, TupleField};
 use vaquita_format::undo::record::{UndoHeader, UndoRecord, UndoType};
+use vaquita_storage::fsp::Reservation;
 use vaquita_txn::undo::UndoBuf;
 use vaquita_txn::{Trx, TrxState};
 
@@ -54,11 +55,11 @@ pub(super) fn step(core: &Core, trx: &mut Trx, from: u64, max: usize) -> Result<
         let header = UndoHeader::parse(undo.body()).map_err(|c| damaged(place, &c.to_string()))?;
         if last.as_ref().is_none_or(|t| t.id != header.table_id) {
             last = match core.table_by_id(header.table_id) {
-                Err(Error::TableUnusable { .. } | Error::Discarded(_)) => None,
+                Err(Error::TableUnusable { damaged: false, .. } | Error::Discarded(_)) => None,
                 found => found?,
             };
         }
-        // Without its table, or its file, there is nothing to take back.
+        // Without its table, or its file, there is nothing to take back. A damaged file may be put back.
         if let Some(table) = &last {
             take_back(core, trx.id(), table, &undo, place)?;
         }
@@ -133,7 +134,8 @@ fn undo_update(core: &Core, table: &Table, now: &mut Image, record: &UndoRecord<
     check_fields(table, table.clustered().def(), &fields)
         .map_err(|e| Error::Corrupt(format!("undo record of a row of {}: {e}", table.name)))?;
     let info_bits = if was_live { LIVE } else { DELETED };
-    if !clustered::replace(core, table, now, &fields, &changed, info_bits, old.sys())? {
+    if !clustered::replace(core, table, now, &fields, &changed, info_bits, old.sys(), Reservation::Rollback)?
+    {
         return Err(Error::Corrupt(format!("a row of {} changed while it was rolled back", table.name)));
     }
     table.tell_taken_back(Some(now), was_live.then_some(&old as &dyn Columns), order_changes);

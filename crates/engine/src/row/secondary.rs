@@ -23,6 +23,7 @@ use vaquita_format::index_page::{FieldUpdate, SearchMode, fits_in_place};
 use vaquita_format::record::Offsets;
 use vaquita_format::record::header::is_deleted;
 use vaquita_format::tuple::{Tuple, TupleField};
+use vaquita_storage::fsp::Reservation;
 use vaquita_storage::{Mtr, PageRef};
 use vaquita_txn::Trx;
 use vaquita_txn::lock::{LockOutcome, WaitPolicy};
@@ -151,7 +152,7 @@ fn step(
     if insert_intention(core, trx, of, &mtr, &position)? == LockOutcome::MustWait {
         return Ok(Step::Wait);
     }
-    let (page, _) = index.tree.insert_at(&mut mtr, position, place.rec)?;
+    let (page, _) = index.tree.insert_at(&mut mtr, position, place.rec, Reservation::Normal)?;
     index.tree.raise_max_trx_id(&mut mtr, page, trx.id());
     mtr.commit();
     Ok(Step::Done)
@@ -211,7 +212,8 @@ fn unmark_at(
     {
         return Ok(Step::Wait);
     }
-    let (page, _) = index.tree.update_at(&mut mtr, position, rec)?;
+    let room = if trx.is_some() { Reservation::Normal } else { Reservation::Rollback };
+    let (page, _) = index.tree.update_at(&mut mtr, position, rec, room)?;
     finish(of, mtr, page, trx_id)
 }
 
@@ -425,7 +427,7 @@ pub(crate) fn has_equal(core: &Core, of: Of<'_>, fields: &[TupleField<'_>]) -> R
 /// brings back.
 ///
 /// # Errors
-/// Space, errors of pages, damage.
+/// Space, though it takes what others leave; errors of pages, damage.
 pub(crate) fn restore(core: &Core, of: Of<'_>, fields: &[TupleField<'_>]) -> Result<()> {
     let (_, index) = of;
     let rec = encode(of, fields)?;
@@ -445,7 +447,7 @@ pub(crate) fn restore(core: &Core, of: Of<'_>, fields: &[TupleField<'_>]) -> Res
             if usize::from(position.found().low_matched) == index.def().n_fields() {
                 continue;
             }
-            index.tree.insert_at(&mut mtr, position, &rec)?;
+            index.tree.insert_at(&mut mtr, position, &rec, Reservation::Rollback)?;
         }
         mtr.commit();
         return Ok(());

@@ -9,10 +9,12 @@
 //! ```
 //!
 //! A statement that fails is rolled back; so is the whole transaction after a deadlock, or when locks take too much
-//! memory. A session that is dropped rolls back.
+//! memory. A session that is dropped rolls back. One whose statement cannot be rolled back can only roll back as a whole: see
+//! [`Session::is_doomed`].
 
 mod auto_inc;
 mod ddl;
+mod doom;
 mod durability;
 mod export;
 mod in_place;
@@ -96,6 +98,8 @@ pub struct Session {
     /// A statement that has ended used a table: the engine has a part in the transaction.
     part: bool,
     savepoints: Vec<Savepoint>,
+    /// Something of the transaction could not be taken back.
+    doom: Option<doom::Doom>,
     /// Tables whose metadata lock the transaction holds: their definitions stay as they are.
     used: SmallVec<[(TableId, MdlMode); 4]>,
     waiter: Waiter,
@@ -150,6 +154,7 @@ impl Session {
             explicit: false,
             part: false,
             savepoints: Vec::new(),
+            doom: None,
             used: SmallVec::new(),
             waiter,
             read_lock,
@@ -340,6 +345,7 @@ impl Session {
         &mut self,
         body: impl FnOnce(&mut Statement<'_>) -> Result<R>,
     ) -> Result<(R, Durability)> {
+        self.check_sound()?;
         let from = self.start_statement();
         match body(&mut Statement { session: self }) {
             Ok(value) => Ok((value, self.end_statement()?)),
@@ -387,7 +393,8 @@ impl Session {
     /// for it. `from` is what [`Session::start_statement`] gave.
     ///
     /// # Errors
-    /// The changes could not be taken back; a background service tries again.
+    /// [`Error::Doomed`]: the changes could not be taken back, the transaction can only be rolled back. Those of a whole
+    /// transaction are left to the background then, and that is no error.
     pub fn fail_statement(&mut self, from: u64, error: &Error) -> Result<()> {
         if let Error::Deadlock(Some(report)) = error {
             self.core.tell_deadlock(report);
@@ -419,12 +426,14 @@ impl Session {
             // What was begun stays begun: later statements belong to a transaction that has lost its first part, and
             // are not committed one by one.
             let explicit = self.explicit;
-            let done = self.rollback();
+            // If it fails, the transaction has left the session with all it did, and the log says so.
+            let _ = self.rollback();
             self.explicit = explicit;
-            done
+            Ok(())
         } else {
             self.trx.set_unchanged(self.unchanged_before);
-            row::rollback_to(&self.core, &mut self.trx, from).and_then(|()| self.leave_open(true))
+            let done = self.take_back_from(from).and_then(|()| self.leave_open(true));
+            self.check_sound().and(done)
         };
         self.end_change();
         done
@@ -450,8 +459,9 @@ impl Session {
     ///
     /// # Errors
     /// Errors of writing undo pages; the transaction is still open then. A global read lock was not given back in time, or
-    /// the wait for that was interrupted; the transaction is rolled back then.
+    /// the wait for that was interrupted; the transaction is rolled back then. So it is after [`Error::Doomed`].
     pub fn commit(&mut self) -> Result<Durability> {
+        self.refuse_doomed()?;
         let lsn = match self.trx.state() {
             TrxState::NotStarted => None,
             _ => self.commit_trx()?,
@@ -509,7 +519,8 @@ impl Session {
     /// Rolls the transaction back, or gives it to the background service; the metadata locks stay.
     fn roll_back_trx(&mut self) -> Result<()> {
         let done = row::roll_back(&self.core, &mut self.trx);
-        if done.is_err() {
+        if let Err(e) = &done {
+            self.core.tell_stuck(&self.trx, e);
             let trx = std::mem::replace(&mut self.trx, self.core.txn.new_trx());
             self.trx.set_wait_hook(self.waiter.hook.clone());
             self.core.roll_back_later(trx);
@@ -526,6 +537,7 @@ impl Session {
         self.explicit = false;
         self.part = false;
         self.savepoints.clear();
+        self.doom = None;
         self.used.clear();
         self.release_locks();
     }
@@ -557,7 +569,7 @@ impl Session {
         // a statement before it has used already.
         let is_known = table.is_system || table.is_temporary();
         let held = self.used.iter().any(|&(id, held)| id == table.id && held >= mode) || is_known;
-        if held && !table.is_gone() {
+        if held && !table.is_gone() && self.doom.is_none() {
             debug_assert!(
                 is_known || self.core.mdl.holds(&self.mdl, &table.name, mode),
                 "{} is used and its definition may change: {mode:?} is not held",
@@ -569,6 +581,7 @@ impl Session {
     }
 
     fn begin_use(&mut self, table: &Arc<Table>, mode: MdlMode) -> Result<()> {
+        self.check_sound()?;
         if table.is_temporary() {
             return Err(Error::TableChanged(table.name.clone()));
         }

@@ -6,7 +6,6 @@
 
 use super::Session;
 use crate::error::{Error, Result};
-use crate::row;
 use vaquita_txn::TrxState;
 
 /// How many metadata locks a session has, and how many of its tables it knows to be locked: a place to come back to.
@@ -114,14 +113,15 @@ impl Session {
     /// in the transaction then; metadata locks taken since go.
     ///
     /// # Errors
-    /// [`Error::NoSuchSavepoint`]; the changes could not be taken back.
+    /// [`Error::NoSuchSavepoint`]; the changes could not be taken back, the transaction is doomed then.
     pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<()> {
+        self.check_sound()?;
         let at = self.find_savepoint(name)?;
         let Savepoint { undo_no, unchanged, names, takes_part, .. } = self.savepoints[at];
         self.savepoints.truncate(at + 1);
         if takes_part {
             debug_assert!(undo_no <= self.trx.undo_no(), "savepoint {name} at {undo_no} is yet to come");
-            row::rollback_to(&self.core, &mut self.trx, undo_no)?;
+            self.take_back_from(undo_no)?;
             self.trx.set_unchanged(unchanged);
         } else if self.trx.state() != TrxState::NotStarted {
             let (isolation, access) = (self.trx.isolation(), self.trx.access());
@@ -139,6 +139,7 @@ impl Session {
     /// # Errors
     /// [`Error::NoSuchSavepoint`].
     pub fn release_savepoint(&mut self, name: &str) -> Result<()> {
+        self.check_sound()?;
         let at = self.find_savepoint(name)?;
         self.savepoints.truncate(at);
         Ok(())

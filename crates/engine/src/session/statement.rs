@@ -5,7 +5,7 @@ use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::mdl::MdlMode;
 use crate::routed;
-use crate::row::{self, WriteOptions};
+use crate::row::WriteOptions;
 use crate::table::{Field, RowKey, Table, Unmaintained};
 use std::sync::Arc;
 use vaquita_base::TableId;
@@ -47,6 +47,7 @@ impl Statement<'_> {
     /// # Errors
     /// As [`Statement::table`].
     pub fn table_for(&mut self, name: &str, mode: MdlMode) -> Result<Arc<Table>> {
+        self.session.check_sound()?;
         match self.session.temporary_table(name) {
             Some(table) => Ok(table.clone()),
             None => self.base_table_for(name, mode),
@@ -73,6 +74,7 @@ impl Statement<'_> {
     /// As [`Statement::table`].
     pub fn base_table_for(&mut self, name: &str, mode: MdlMode) -> Result<Arc<Table>> {
         let session = &mut *self.session;
+        session.check_sound()?;
         let timeout = session.metadata_patience();
         session.core.mdl.acquire(&mut session.mdl, name, mode, timeout)?;
         let table = session.core.table(name)?;
@@ -219,12 +221,11 @@ impl Statement<'_> {
     /// statement goes on.
     ///
     /// # Errors
-    /// The changes could not be taken back: the statement must fail.
+    /// The changes could not be taken back: the statement must fail, and nothing is done until it has been taken back.
     pub fn take_back(&mut self, mark: u64) -> Result<()> {
-        let (core, trx) = self.parts();
-        match trx.undo_no() == mark {
+        match self.session.trx.undo_no() == mark {
             true => Ok(()),
-            false => row::rollback_to(core, trx, mark),
+            false => self.session.take_back_from(mark),
         }
     }
 }

@@ -10,11 +10,12 @@ impl Session {
     /// what is returned is durable.
     ///
     /// # Errors
-    /// No transaction is open; the XID is in use; errors of writing undo pages.
+    /// No transaction is open; the XID is in use; errors of writing undo pages. [`Error::Doomed`]: it was rolled back.
     pub fn xa_prepare(&mut self, xid: Xid) -> Result<Durability> {
         if self.trx.state() != TrxState::Active {
             return Err(Error::WrongState("XA PREPARE: no transaction is open"));
         }
+        self.refuse_doomed()?;
         if self.core.txn.prepared_xids().contains(&xid) {
             return Err(Error::WrongState("XA PREPARE: the XID is in use"));
         }

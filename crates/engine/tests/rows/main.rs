@@ -4,6 +4,7 @@
 mod bed;
 mod crash;
 mod damage;
+mod doomed;
 mod durability;
 mod foreign;
 mod left_by_server;
@@ -11,6 +12,7 @@ mod locks;
 mod model;
 mod random;
 mod server;
+mod set_aside;
 mod single;
 mod threads;
 mod unique;

@@ -519,19 +519,20 @@ impl InnodbStore {
         if count >= size { self.commit() } else { Ok(()) }
     }
 
-    /// What to tell of an engine's error. A deadlock has rolled the whole transaction back: the batch is over, and the client
-    /// is told so.
+    /// What to tell of an engine's error. A deadlock has rolled the whole transaction back, and one that cannot go on is rolled
+    /// back here: the batch is over, and the client is told so.
     #[cold]
     fn failed(&mut self, error: Error) -> Failure {
         let whole = matches!(error, Error::Deadlock(_) | Error::LockTableFull(_))
-            || matches!(error, Error::LockWaitTimeout) && self.rolls_back_on_timeout();
+            || matches!(error, Error::LockWaitTimeout) && self.rolls_back_on_timeout()
+            || self.session.is_doomed();
         let (lost, joined) = match &self.batch {
             Some(batch) if whole => (batch.writes, batch.joined),
             _ => return failure(error),
         };
         self.batch = None;
         self.tables.counters.lost_batches.add(1);
-        // The engine has rolled back already; this ends the empty transaction.
+        // If the engine has rolled back already, this ends the empty transaction.
         let ended = self.session.rollback();
         let mut text = format!("{error}; {lost} earlier changes of the transaction were rolled back");
         if let Err(e) = ended {

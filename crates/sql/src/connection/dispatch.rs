@@ -15,6 +15,31 @@ use vaquita_types::{SqlError, SqlResult, Value, memory};
 const COMMITTING: &[&str] =
     &["CACHE INDEX", "LOAD INDEX INTO CACHE", "START SLAVE", "STOP SLAVE", "CHANGE MASTER TO"];
 
+/// Whether a statement rolls a transaction back, commits it, which is refused where that is done, or has nothing to do with it:
+/// all others are refused where a transaction cannot go on.
+fn may_end_transaction(stmt: &Stmt<'_>) -> bool {
+    use ast::{Show, Txn};
+    match stmt {
+        Stmt::Txn(txn) => !matches!(txn, Txn::Savepoint(_) | Txn::RollbackTo(_) | Txn::Release(_)),
+        Stmt::Show(show) => {
+            matches!(show, Show::Warnings(_) | Show::Errors(_) | Show::CountWarnings | Show::CountErrors)
+        }
+        Stmt::CreateTable(create) => !create.temporary,
+        Stmt::DropTable(drop) => !drop.temporary,
+        Stmt::Query(_)
+        | Stmt::Insert(_)
+        | Stmt::Update(_)
+        | Stmt::Delete(_)
+        | Stmt::LoadData(_)
+        | Stmt::Do(_)
+        | Stmt::Explain(_)
+        | Stmt::Call(_)
+        | Stmt::Prepare(_) => false,
+        Stmt::Maintain(maintain) => maintain.action != ast::MaintainAction::Checksum,
+        _ => true,
+    }
+}
+
 /// Whether a definition makes, changes or drops an event.
 fn is_about_event(stmt: &Stmt<'_>) -> bool {
     match stmt {
@@ -36,6 +61,9 @@ impl Connection {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         memory::check(0)?;
+        if self.engine.is_doomed() && !may_end_transaction(stmt) {
+            vaquita_catalog::error::of_engine(self.engine.check_sound())?;
+        }
         self.with_hints(stmt, |connection| connection.dispatch_one(stmt, sql, params, sink))
     }
 

@@ -15,6 +15,7 @@
 //! Each table is there with all its rows, or not at all.
 
 use super::Connection;
+use super::client_text;
 use bumpalo::Bump;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -199,43 +200,61 @@ pub struct CreateText {
     pub parents: Vec<String>,
 }
 
-/// The tables that a text makes of columns; other statements are passed over.
+/// The tables that a text makes of columns; other statements are passed over. Lines that are for MySQL's client, which says by
+/// DELIMITER what ends a statement, may be among them.
 ///
 /// # Errors
 /// 1064.
 pub fn create_tables_of(text: &[u8]) -> SqlResult<Vec<CreateText>> {
-    let mode = ParseMode { params: false, ..ParseMode::default() };
     let (mut out, mut at) = (Vec::new(), 0);
-    loop {
-        let arena = Bump::new();
+    let mut ends: &[u8] = b";";
+    while at < text.len() {
         let rest = &text[at..];
-        let parsed = match vaquita_parser::parse(rest, &arena, mode) {
-            Ok(parsed) => parsed,
-            Err(e) if e.kind == ParseErrorKind::Empty => return Ok(out),
-            Err(e) => return Err(super::text::syntax_error(&e)),
-        };
-        if let Stmt::CreateTable(create) = parsed.stmt
-            && create.like.is_none()
-            && create.select.is_none()
-            && !create.temporary
-        {
-            // With the end of the version comment that its last word is in.
-            let after = rest.get(parsed.span.end as usize..).unwrap_or_default();
-            let closing = after.trim_ascii_start().starts_with(b"*/");
-            let more = if closing { after.len() - after.trim_ascii_start().len() + 2 } else { 0 };
-            let text = &rest[parsed.span.start as usize..parsed.span.end as usize + more];
-            let statement = String::from_utf8_lossy(text).into_owned();
-            out.push(CreateText {
-                table: create.name.name.to_string(),
-                text: statement,
-                parents: parents_of(create),
-            });
-        }
-        match parsed.next {
-            Some(next) => at += next,
-            None => return Ok(out),
+        if let Some((given, len)) = client_text::delimiter_line(rest) {
+            ends = given;
+            at += len;
+        } else if ends == b";" {
+            match create_table_of(rest, &mut out)? {
+                Some(next) => at += next,
+                None => break,
+            }
+        } else {
+            let (len, with_end) = client_text::delimited(rest, ends);
+            // Bodies of programs are none of this; what cannot be read makes no table here.
+            let _ = create_table_of(&rest[..len], &mut out);
+            at += with_end;
         }
     }
+    Ok(out)
+}
+
+/// Adds the table that the first statement of a text makes, if it does; where the next one begins.
+fn create_table_of(rest: &[u8], out: &mut Vec<CreateText>) -> SqlResult<Option<usize>> {
+    let mode = ParseMode { params: false, ..ParseMode::default() };
+    let arena = Bump::new();
+    let parsed = match vaquita_parser::parse(rest, &arena, mode) {
+        Ok(parsed) => parsed,
+        Err(e) if e.kind == ParseErrorKind::Empty => return Ok(None),
+        Err(e) => return Err(super::text::syntax_error(&e)),
+    };
+    if let Stmt::CreateTable(create) = parsed.stmt
+        && create.like.is_none()
+        && create.select.is_none()
+        && !create.temporary
+    {
+        // With the end of the version comment that its last word is in.
+        let after = rest.get(parsed.span.end as usize..).unwrap_or_default();
+        let closing = after.trim_ascii_start().starts_with(b"*/");
+        let more = if closing { after.len() - after.trim_ascii_start().len() + 2 } else { 0 };
+        let text = &rest[parsed.span.start as usize..parsed.span.end as usize + more];
+        let statement = String::from_utf8_lossy(text).into_owned();
+        out.push(CreateText {
+            table: create.name.name.to_string(),
+            text: statement,
+            parents: parents_of(create),
+        });
+    }
+    Ok(parsed.next)
 }
 
 /// Tables that foreign keys of a table refer to.
@@ -306,4 +325,57 @@ fn cannot_read(path: &Path, e: std::io::Error) -> SqlError {
 
 fn bad(by: &str, e: impl std::fmt::Display) -> SqlError {
     SqlError::new(1105, format!("{by}: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::create_tables_of;
+
+    fn tables(text: &str) -> Vec<String> {
+        let all = create_tables_of(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+        all.into_iter().map(|create| create.table).collect()
+    }
+
+    /// Dumps of tables with triggers, of routines and events.
+    #[test]
+    fn lines_that_say_what_ends_a_statement_are_none_of_sql() {
+        let dump = "-- MySQL dump 10.13  Distrib 5.6.24
+/*!40101 SET NAMES utf8 */;
+CREATE TABLE `a` (`id` int(11) DEFAULT NULL) ENGINE=InnoDB;
+/*!50003 SET sql_mode              = '' */ ;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`localhost`*/ /*!50003 TRIGGER `t` BEFORE INSERT ON `a` FOR EACH ROW begin
+  set new.id = 1; set @x = ';;'; -- it's ;; here
+  set @y = 2; end */;;
+DELIMITER ;
+/*!50003 SET sql_mode              = @saved_sql_mode */ ;
+--
+-- Dumping events for database 'd'
+--
+/*!50106 DROP EVENT IF EXISTS `e` */;
+DELIMITER ;;
+/*!50003 SET character_set_client  = utf8 */ ;;
+/*!50106 CREATE*/ /*!50117 DEFINER=`root`@`localhost`*/ /*!50106 EVENT `e` ON SCHEDULE EVERY 1 DAY DO begin select 1; end */ ;;
+DELIMITER ;
+# another
+delimiter //
+CREATE PROCEDURE `p`() begin select 'a;b//c'; drop table `a`; end //
+create table `b` (`x` int) //
+	DELIMITER ;
+CREATE TABLE `c` (`id` int);
+";
+        assert_eq!(tables(dump), ["a", "b", "c"]);
+        assert_eq!(tables(&dump.replace('\n', "\r\n")), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn texts_that_end_anywhere_are_read() {
+        for text in
+            ["", "delimiter", "delimiter ;;", "delimiter ;;\n", "delimiter //\ncreate table t (i int)"]
+        {
+            let _ = create_tables_of(text.as_bytes());
+        }
+        assert_eq!(tables("DELIMITER $$\ncreate table t (i int)$$\n/* never ends"), ["t"]);
+        assert_eq!(tables("delimiter //\nselect 'never ends // \ncreate table t (i int)//"), [""; 0]);
+    }
 }

@@ -18,6 +18,7 @@
 //! | stored programs | `program` |
 
 mod admin;
+mod client_text;
 mod connect;
 mod dispatch;
 mod events;

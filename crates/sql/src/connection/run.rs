@@ -20,6 +20,15 @@ pub(super) fn log_table_locked() -> SqlError {
     SqlError::new(1556, "You can't use locks with log tables.")
 }
 
+/// A statement that failed with `e` could not be taken back.
+#[cold]
+fn doomed_by(doomed: &vaquita_engine::Error, e: &SqlError) -> SqlError {
+    let mut told = error::engine(doomed);
+    told.message =
+        format!("{}; the statement had failed by error {}: {}", told.message, e.code, e.message).into();
+    told
+}
+
 /// How often a session adds its counters to the folder's.
 pub(super) const STATUS_EVERY: Duration = Duration::from_millis(500);
 
@@ -222,6 +231,7 @@ impl Connection {
         if self.is_part() {
             return self.in_part(body);
         }
+        error::of_engine(self.engine.check_sound())?;
         let from = self.engine.start_statement();
         let done = self.unless_killed(body);
         if self.has_characteristics() && self.engine.takes_part(done.is_err()) {
@@ -242,11 +252,11 @@ impl Connection {
                 if e.code == 1213 {
                     self.engine.tell_deadlock();
                 }
-                // What cannot be taken back now is taken back by a background service.
-                let _ = self.engine.take_back(from, whole);
-                if whole {
+                let taken = self.engine.take_back(from, whole);
+                if whole || taken.is_err() {
                     self.xa_lost();
                 }
+                taken.map_err(|doomed| doomed_by(&doomed, &e))?;
                 Err(e)
             }
         }
@@ -255,6 +265,7 @@ impl Connection {
     /// Runs `body` as a part of the statement that called a function: what it changes is taken back if it fails, the rest goes
     /// on.
     fn in_part<R>(&mut self, body: impl FnOnce(&mut Connection) -> SqlResult<R>) -> SqlResult<R> {
+        error::of_engine(self.engine.check_sound())?;
         let mark = self.engine.statement().mark();
         let done = self.unless_killed(body);
         if let Err(e) = &done

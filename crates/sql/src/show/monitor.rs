@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use std::fmt::Write;
+use vaquita_base::Health;
 
 /// The report, in the sections of MySQL's.
 pub(super) fn status(db: &Database) -> String {
@@ -20,7 +21,14 @@ pub(super) fn status(db: &Database) -> String {
     let mut body = String::new();
     let _ = writeln!(body, "Trx id counter {}", core.txn.next_id());
     let history = metric("trx_rseg_history_len");
-    let purge = if history == 0 { "running but idle" } else { "running" };
+    let services = db.engine.services();
+    let purging = services.iter().find(|(name, _)| name == "purge").map(|(_, health)| health);
+    let purge = match purging {
+        None => "disabled",
+        Some(Health::Fails { .. } | Health::Ended { .. }) => "stopped",
+        Some(Health::Works) if history == 0 => "running but idle",
+        Some(Health::Works) => "running",
+    };
     let purged = metric("purge_trx_no_limit");
     let _ = writeln!(body, "Purge done for trx's n:o < {purged} undo n:o < 0 state: {purge}");
     let _ = writeln!(body, "History list length {history}");
@@ -41,6 +49,22 @@ pub(super) fn status(db: &Database) -> String {
         }
     }
     section("TRANSACTIONS", &body);
+    let mut body = String::new();
+    for (name, health) in &services {
+        let _ = writeln!(body, "{name} {health}");
+    }
+    let passed = metric("purge_passed_over");
+    if passed > 0 {
+        let _ = writeln!(body, "purge has passed over {passed} undo record(s) of damaged tables");
+    }
+    let stuck = core.stuck_transactions();
+    if stuck > 0 {
+        let _ = writeln!(
+            body,
+            "rollback cannot finish {stuck} transaction(s) at present, whose rows stay locked"
+        );
+    }
+    section("BACKGROUND SERVICES", &body);
     section("LOCKS", &core.describe_locks());
     let pool = core.storage.pool();
     let body = format!(

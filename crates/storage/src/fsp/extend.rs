@@ -18,9 +18,13 @@
 //! | normal | 2 extents and 1 % |
 //! | undo | 1 extent and 0.5 % |
 //! | cleaning | nothing |
+//! | rollback | nothing: what there is will do |
 //!
-//! Tables smaller than an extent reserve two pages instead. (MySQL 5.6 does so up to half an extent, and reserves
-//! nothing between that and a whole one.)
+//! Tables smaller than an extent reserve two pages instead, and normal operations leave as many for rollback. (MySQL 5.6
+//! reserves two pages up to half an extent, and nothing between that and a whole one.)
+//!
+//! Taking a change back may split pages that others have filled meanwhile. It is the last that may fail for want of
+//! space: it goes into what all others leave, and does not ask for more than it takes.
 //!
 //! # Latching
 //! A reservation holds as long as page 0 is held: until the end of the mini-transaction. Extending a file waits for
@@ -44,6 +48,8 @@ const SMALL_MEGABYTES: u32 = 32;
 const USUAL_RESERVATION: u32 = 3;
 /// Pages a small tablespace keeps free for one operation.
 const SMALL_RESERVE_PAGES: u32 = 2;
+/// Pages beyond those that normal operations leave free in it for rollback.
+const SMALL_ROLLBACK_PAGES: u32 = 2;
 
 /// What an operation is, to tell how much must remain for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +60,8 @@ pub enum Reservation {
     Undo,
     /// Ends with more free space than it began with.
     Cleaning,
+    /// Takes a change back: it takes what is left.
+    Rollback,
 }
 
 impl Reservation {
@@ -62,7 +70,15 @@ impl Reservation {
         match self {
             Reservation::Normal => 2 + extents / 100,
             Reservation::Undo => 1 + extents / 200,
-            Reservation::Cleaning => 0,
+            Reservation::Cleaning | Reservation::Rollback => 0,
+        }
+    }
+
+    /// Pages to be free in a tablespace smaller than an extent.
+    fn small_reserve(self) -> u32 {
+        match self {
+            Reservation::Normal => SMALL_RESERVE_PAGES + SMALL_ROLLBACK_PAGES,
+            Reservation::Undo | Reservation::Cleaning | Reservation::Rollback => SMALL_RESERVE_PAGES,
         }
     }
 }
@@ -73,21 +89,26 @@ impl Reservation {
 /// grows the file page by page and can still fail for want of disk.
 ///
 /// # Errors
-/// [`Error::SpaceFull`], with nothing changed; errors of reading pages, damage.
+/// [`Error::SpaceFull`], with nothing changed, but not for a rollback: whether it finds what it needs shows when it takes
+/// the pages. Errors of reading pages, damage.
 ///
 /// # Latching
 /// Latches page 0 until the end of the mini-transaction.
 pub fn reserve_free_extents(mtr: &mut Mtr<'_>, space: SpaceId, n: u32, kind: Reservation) -> Result<()> {
     let space = SpaceLatch::exclusive(mtr, space)?;
-    reserve(mtr, &space, n, kind)
+    match reserve(mtr, &space, n, kind) {
+        Err(Error::SpaceFull { .. }) if kind == Reservation::Rollback => Ok(()),
+        done => done,
+    }
 }
 
 pub(super) fn reserve(mtr: &mut Mtr<'_>, space: &SpaceLatch, n: u32, kind: Reservation) -> Result<()> {
     let extent = space.extent_pages();
     if space.size_pages(mtr) < extent {
         let used = space.extent(mtr, PageNo(0))?.view(mtr, space).bitmap().n_used();
-        let wanted = used + SMALL_RESERVE_PAGES;
-        if wanted <= extent {
+        let wanted = used + kind.small_reserve();
+        if used + SMALL_RESERVE_PAGES <= extent {
+            let wanted = wanted.min(extent);
             return if wanted > space.size_pages(mtr) { grow_to(mtr, space, wanted) } else { Ok(()) };
         }
     }
