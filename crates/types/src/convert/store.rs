@@ -406,8 +406,7 @@ impl Place<'_, '_> {
             }
             _ => e,
         })?;
-        out.extend_from_slice(&doc);
-        Ok(())
+        crate::memory::append(out, &doc)
     }
 }
 
