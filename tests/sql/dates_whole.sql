@@ -29,3 +29,23 @@ select id from t where d >= '2020-02-30';
 select id from t where d between '2020-02-28' and '2020-02-30';
 update t set n = d > '2020-02-30';
 delete from t where d = '2020-02-30';
+-- A day that a month does not have, made by a function, is none for a column.
+set sql_mode = 'TRADITIONAL';
+create table made (a date, b datetime, c varchar(30), d time);
+insert into made (a) values (str_to_date('31.9.2004', '%d.%m.%Y'));
+insert into made (b) values (str_to_date('31.9.2004 15.30', '%d.%m.%Y %H.%i'));
+insert into made (c) values (str_to_date('31.9.2004 15.30', '%d.%m.%Y %H.%i'));
+insert into made (a) values (str_to_date('31.10.0000 15.30', '%d.%m.%Y %H.%i'));
+insert into made (d) values (str_to_date('15.30', '%H.%i'));
+set sql_mode = '';
+insert into made (a, b) values (str_to_date('31.9.2004', '%d.%m.%Y'), str_to_date('31.9.2004 15.30', '%d.%m.%Y %H.%i'));
+insert into made (a, b) values (str_to_date('31.10.0000', '%d.%m.%Y'), str_to_date('0.9.2004 15.30', '%d.%m.%Y %H.%i'));
+select * from made;
+set sql_mode = 'ALLOW_INVALID_DATES';
+insert into made (a, b) values (str_to_date('31.9.2004', '%d.%m.%Y'), str_to_date('31.9.2004 15.30', '%d.%m.%Y %H.%i'));
+select * from made;
+-- Times with days and a fraction.
+select addtime('2007-12-31 23:59:59.999999', '1 1:1:1.000002') a, subtime('2007-12-31 23:59:59.999999', '1 1:1:1.000002') b;
+select addtime('1997-12-31 23:59:59.999999', '1 1:1:1') a, subtime('10:00:00', '-1 1:1:1.5') b, addtime('10:00:00', '1 25:0:0.25') c;
+select addtime(timestamp'2023-01-01 10:00:00', '1 01:01:01.5') a, subtime(time'10:00:00', '1 01:01:01.5') b;
+select addtime('2007-12-31 23:59:59', '2007-01-01 01:01:01') a, timediff('2 01:00:00.5', '1 01:00:00.25') b;

@@ -4,7 +4,7 @@ use crate::into;
 use crate::query::{Flow, Output, in_statement, run_query};
 use vaquita_catalog::error;
 use vaquita_engine::text::charset::{self, Charset};
-use vaquita_expr::{EvalCx, Row, converted_len_max};
+use vaquita_expr::{EvalCx, Row};
 use vaquita_plan::SelectPlan;
 use vaquita_session::sink::ResultSink;
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
@@ -74,7 +74,7 @@ impl ToSink<'_> {
             let Some((text, from, to)) = to_convert((value, conversion)) else {
                 return Ok(value.borrowed());
             };
-            let mut out = memory::with_room(converted_len_max(from, to, text))?;
+            let mut out = memory::with_room(memory::converted_len_max(from, to, text))?;
             charset::convert(from, to, text, &mut out);
             memory::give_back_rest(&mut out);
             Ok(match value {
@@ -82,13 +82,15 @@ impl ToSink<'_> {
                 _ => Value::owned(out),
             })
         }
+        /// A document of so many bytes is printed where there may be no memory for it.
+        const LONG: usize = 64 << 10;
         // Documents are text where they go to another character set.
         let printed: Vec<Value<'_>>;
         let mut values = values;
         if values
             .iter()
             .zip(&self.plan.conversions)
-            .any(|(v, to)| matches!(v, Value::Json(_)) && to.is_some())
+            .any(|(v, to)| matches!(v, Value::Json(doc) if to.is_some() || doc.len() >= LONG))
         {
             let json = SqlType::new(Kind::Json);
             printed = values
@@ -98,6 +100,7 @@ impl ToSink<'_> {
                     other => other.borrowed(),
                 })
                 .collect();
+            memory::account::pay()?;
             values = &printed;
         }
         // Most rows say the same in both.

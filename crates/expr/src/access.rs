@@ -89,6 +89,9 @@ impl Expr {
             v => {
                 let mut out = Vec::new();
                 v.push_text(&self.ty, &mut out);
+                if matches!(v, Value::Json(_)) {
+                    vaquita_types::memory::account::pay()?;
+                }
                 Some(Cow::Owned(out))
             }
         })

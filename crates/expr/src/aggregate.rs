@@ -438,8 +438,23 @@ impl Accumulator {
             State::Concat(list) if list.texts.is_empty() => Value::Null,
             State::JsonArray(items, _) if items.is_empty() => Value::Null,
             State::JsonObject(members, _) if members.is_empty() => Value::Null,
-            State::JsonArray(items, _) => document::finished(Json::Array(items.clone()))?,
-            State::JsonObject(members, _) => document::finished(Json::object(members.clone()))?,
+            State::JsonArray(items, _) => {
+                // What is there stays, for a window's next row.
+                let tree = Json::Array(std::mem::take(items));
+                let document = tree.to_document();
+                if let Json::Array(list) = tree {
+                    *items = list;
+                }
+                Value::Json(document?.into())
+            }
+            State::JsonObject(members, _) => {
+                let tree = Json::object(std::mem::take(members))?;
+                let document = tree.to_document();
+                if let Json::Object(list) = tree {
+                    *members = list;
+                }
+                Value::Json(document?.into())
+            }
             State::Concat(list) => {
                 list.sort(of);
                 joined(&list.texts, of, cx)?

@@ -482,20 +482,10 @@ fn in_charset_of(e: &Expr, arg: &Expr, text: &[u8]) -> SqlResult<(Vec<u8>, usize
     let json = arg.ty.kind == Kind::Json;
     let from = if json { Charset::UTF8MB4 } else { charset_of(arg.ty.collation) };
     let to = charset_of(e.ty.collation);
-    let mut out = memory::with_room(converted_len_max(from, to, text))?;
+    let mut out = memory::with_room(memory::converted_len_max(from, to, text))?;
     let done = charset::convert(from, to, text, &mut out);
     memory::give_back_rest(&mut out);
     Ok((out, done.replaced))
-}
-
-/// The most bytes that a long text has in another character set; of a short one a guess.
-pub fn converted_len_max(from: Charset, to: Charset, text: &[u8]) -> usize {
-    /// Below it the text may grow as it likes, in bytes.
-    const SHORT: usize = 64 << 10;
-    match text.len() < SHORT || charset::is_same_in(text, from, to) {
-        true => text.len() + 8,
-        false => (text.len() / usize::from(from.mb_min_len).max(1)).saturating_mul(to.mb_max_len.into()) + 8,
-    }
 }
 
 /// Text of a parameter, which must convert without loss, as a literal must.

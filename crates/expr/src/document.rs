@@ -5,7 +5,7 @@ use super::node::{Expr, Node};
 use super::row::Row;
 use std::borrow::Cow;
 use vaquita_types::json::{self, Json};
-use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value, memory};
 
 /// `utf8mb4_bin`, of the text of documents.
 const TEXT_COLLATION: u16 = 46;
@@ -49,25 +49,31 @@ pub fn document_of<'r>(
 
 /// A scalar within a document as a value of SQL and its type, to be converted to another one; `as_text`: that is text. `None` for
 /// objects and arrays.
-pub fn scalar_of(found: &json::binary::Node<'_>, as_text: bool) -> Option<(Value<'static>, SqlType)> {
+///
+/// # Errors
+/// As [`memory::reserve`].
+pub fn scalar_of(
+    found: &json::binary::Node<'_>,
+    as_text: bool,
+) -> SqlResult<Option<(Value<'static>, SqlType)>> {
     use json::binary::Node;
-    let text = |bytes: &[u8]| (Value::owned(bytes.to_vec()), SqlType::varchar(512, TEXT_COLLATION));
-    Some(match found {
-        Node::Array(_) | Node::Object(_) => return None,
+    let text = |bytes: Vec<u8>| (Value::owned(bytes), SqlType::varchar(512, TEXT_COLLATION));
+    Ok(Some(match found {
+        Node::Array(_) | Node::Object(_) => return Ok(None),
         Node::Null => (Value::Null, SqlType::bigint(false)),
-        Node::Text(t) => text(t),
+        Node::Text(t) => text(memory::copied(t)?),
         _ if as_text => {
             let mut out = Vec::new();
-            json::push_unquoted(found, &mut out);
-            text(&out)
+            json::push_unquoted(found, &mut out)?;
+            text(out)
         }
         Node::Bool(v) => (Value::bool(*v), SqlType::bigint(false)),
         Node::Int(v) => (Value::Int(*v), SqlType::bigint(false)),
         Node::UInt(v) => (Value::UInt(*v), SqlType::bigint(true)),
         Node::Double(v) => (Value::Double(*v), SqlType::double()),
         Node::Decimal(v) => (Value::Decimal(*v), SqlType::decimal(65, v.scale())),
-        Node::Opaque(_, t) => text(t),
-    })
+        Node::Opaque(_, t) => text(memory::copied(t)?),
+    }))
 }
 
 /// The value of an expression within a document.
@@ -78,7 +84,7 @@ pub(crate) fn value_of(arg: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlRes
     let v = arg.eval(cx, row)?;
     Ok(match v {
         Value::Int(v) if arg.info.truth => Json::Bool(v != 0),
-        v => match json::tree_of(&v, &arg.ty) {
+        v => match json::tree_of(&v, &arg.ty)? {
             Json::Opaque(_, bytes)
                 if arg.ty.kind == Kind::VarChar && matches!(arg.node, Node::Column { .. }) =>
             {
@@ -116,7 +122,7 @@ pub(crate) fn eval_cast<'r>(
 /// 3158 NULL, 3151 too long.
 pub(crate) fn key_of(arg: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Vec<u8>> {
     let Some(text) = arg.text(cx, row)? else { return Err(SqlError::of(3158, &[])) };
-    let text = if arg.ty.kind.is_string() { json::in_utf8(&text, &arg.ty) } else { text };
+    let text = if arg.ty.kind.is_string() { json::in_utf8(&text, &arg.ty)? } else { text };
     if text.len() > 0xFFFF {
         return Err(SqlError::of(3151, &[]));
     }
@@ -125,5 +131,5 @@ pub(crate) fn key_of(arg: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResul
 
 /// A tree as a value of SQL.
 pub(crate) fn finished(tree: Json) -> SqlResult<Value<'static>> {
-    Ok(Value::Json(Cow::Owned(tree.into_document()?)))
+    Ok(Value::Json(Cow::Owned(tree.to_document()?)))
 }

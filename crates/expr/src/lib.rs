@@ -56,7 +56,6 @@ pub mod variables;
 pub mod window;
 
 pub use aggregate::{Accumulator, Aggregate, order_of};
-pub use build::converted_len_max;
 
 pub use compile::{compile, compile_condition, compile_windows, equal};
 pub use control::{merge, union_type};

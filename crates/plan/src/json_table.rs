@@ -87,19 +87,22 @@ impl JsonColumn {
         let (path, on_empty, on_error) = match &self.what {
             JsonWhat::Ordinality => return Ok(Value::UInt(number)),
             JsonWhat::Exists(path) => {
-                let there = Node::Int(path.seek(row).len().min(1) as i64);
+                let there = Node::Int(path.seek(row)?.len().min(1) as i64);
                 return Ok(self.stored(&there, cx)?.unwrap_or(Value::Null));
             }
             JsonWhat::Value { path, on_empty, on_error } => (path, on_empty, on_error),
         };
-        let found = path.seek(row);
+        let found = path.seek(row)?;
         let one = match &found[..] {
             [] => return self.instead(on_empty, || SqlError::of(3665, &[&self.name]), cx),
             [one] => *one,
             // As JSON_EXTRACT gives them.
             _ if self.ty.ty.kind == Kind::Json => {
-                let list = found.iter().map(Node::to_tree).collect();
-                let doc = vaquita_types::json::Json::Array(list).into_document()?;
+                let mut list = Vec::new();
+                for part in &found {
+                    memory::push(&mut list, part.to_tree()?)?;
+                }
+                let doc = vaquita_types::json::Json::Array(list).to_document()?;
                 return Ok(Value::Json(doc.into()));
             }
             _ => return self.instead(on_error, || SqlError::of(3666, &[&self.name]), cx),
@@ -128,10 +131,10 @@ impl JsonColumn {
     pub(crate) fn stored(&self, found: &Node<'_>, cx: &mut EvalCx<'_>) -> SqlResult<Option<Value<'static>>> {
         let ty = &self.ty.ty;
         if ty.kind == Kind::Json {
-            return Ok(Some(Value::Json(found.to_tree().into_document()?.into())));
+            return Ok(Some(Value::Json(found.to_tree()?.to_document()?.into())));
         }
         let as_text = ty.kind.is_string() || matches!(ty.kind, Kind::Enum | Kind::Set);
-        let (value, from) = match scalar_of(found, as_text) {
+        let (value, from) = match scalar_of(found, as_text)? {
             Some((Value::Null, _)) => return Ok(Some(Value::Null)),
             Some(value) => value,
             None => return Ok(None),

@@ -333,7 +333,10 @@ fn plain_text<'v>(v: &'v Value<'_>) -> Cow<'v, [u8]> {
 fn document<'v>(v: &'v Value<'_>) -> Cow<'v, [u8]> {
     match v {
         Value::Json(doc) => Cow::Borrowed(doc),
-        _ => Cow::Owned(json::from_scalar(v)),
+        _ => Cow::Owned(json::from_scalar(v).unwrap_or_else(|refused| {
+            crate::memory::account::owe(refused);
+            json::NULL.to_vec()
+        })),
     }
 }
 

@@ -10,6 +10,7 @@ pub use account::check;
 
 use crate::{SqlError, SqlResult, Value};
 use std::borrow::Cow;
+use vaquita_format::charset::{Charset, is_same_in};
 
 /// From this length on an allocation is a long one.
 const LONG: usize = 256 << 10;
@@ -40,16 +41,81 @@ fn grow<T>(out: &mut Vec<T>, more: usize) -> SqlResult<()> {
     let grown = if out.is_empty() { out.try_reserve_exact(more) } else { out.try_reserve(more) };
     grown.map_err(|_| no_memory(bytes))?;
     if out.capacity().saturating_mul(size_of::<T>()) >= LONG {
-        // Taken and given back: nothing of it is touched.
-        let mut headroom: Vec<u8> = Vec::new();
-        if headroom.try_reserve_exact(HEADROOM).is_err() {
+        if !has_headroom() {
             out.shrink_to_fit();
             return Err(no_memory(bytes));
         }
-        // The allocation must not be thought away.
-        std::hint::black_box(&mut headroom);
     }
     Ok(())
+}
+
+/// To be called by what makes a value out of many short allocations, for each of them: what they come to is asked for as if it were
+/// long ones, and somebody who ends the statement is heard meanwhile.
+///
+/// # Errors
+/// 5; 4081 and 4082 beyond what the statement may have; 1317 interrupted.
+#[inline]
+pub fn short(bytes: usize) -> SqlResult<()> {
+    let sum = SHORT_ONES.get().saturating_add(bytes);
+    SHORT_ONES.set(sum);
+    if sum < LONG { Ok(()) } else { many_short() }
+}
+
+thread_local! {
+    /// Bytes of short allocations since they were last asked for.
+    static SHORT_ONES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+#[cold]
+fn many_short() -> SqlResult<()> {
+    SHORT_ONES.set(0);
+    account::interrupted()?;
+    check(0)?;
+    if has_headroom() { Ok(()) } else { Err(no_memory(LONG)) }
+}
+
+/// Whether code that cannot be refused may allocate so many bytes at once.
+///
+/// # Errors
+/// As [`reserve`].
+pub fn may_take(bytes: usize) -> SqlResult<()> {
+    if bytes < LONG {
+        return Ok(());
+    }
+    drop(with_room(bytes)?);
+    Ok(())
+}
+
+/// Whether there is room for what cannot be refused.
+fn has_headroom() -> bool {
+    // Taken and given back: nothing of it is touched.
+    let mut headroom: Vec<u8> = Vec::new();
+    let there = headroom.try_reserve_exact(HEADROOM).is_ok();
+    // The allocation must not be thought away.
+    std::hint::black_box(&mut headroom);
+    there
+}
+
+/// Puts an element at the end.
+///
+/// # Errors
+/// As [`reserve`].
+#[inline]
+pub fn push<T>(out: &mut Vec<T>, element: T) -> SqlResult<()> {
+    reserve(out, 1)?;
+    out.push(element);
+    Ok(())
+}
+
+/// A short text of its own, or a long one; one of many.
+///
+/// # Errors
+/// As [`reserve`] and [`short`].
+pub fn copied(bytes: &[u8]) -> SqlResult<Vec<u8>> {
+    short(bytes.len() + size_of::<Vec<u8>>())?;
+    let mut out = with_room(bytes.len())?;
+    out.extend_from_slice(bytes);
+    Ok(out)
 }
 
 /// An empty vector with room for so many bytes.
@@ -104,6 +170,16 @@ pub fn repeated(text: &[u8], times: usize) -> SqlResult<Vec<u8>> {
         out.extend_from_within(..out.len().min(len - out.len()));
     }
     Ok(out)
+}
+
+/// The most bytes that a long text has in another character set; of a short one a guess.
+pub fn converted_len_max(from: Charset, to: Charset, text: &[u8]) -> usize {
+    /// Below it the text may grow as it likes, in bytes.
+    const SHORT: usize = 64 << 10;
+    match text.len() < SHORT || is_same_in(text, from, to) {
+        true => text.len() + 8,
+        false => (text.len() / usize::from(from.mb_min_len).max(1)).saturating_mul(to.mb_max_len.into()) + 8,
+    }
 }
 
 /// A value that borrows nothing.

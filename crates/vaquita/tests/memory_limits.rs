@@ -86,6 +86,7 @@ fn a_session_that_passes_its_limit_is_told_and_lives() {
     does(&mut wire, "SET SESSION connection_memory_limit = 4194304, group_concat_max_len = 100000000");
     does(&mut wire, "SET SESSION tmp_table_size = 1000000000, max_heap_table_size = 1000000000");
     does(&mut wire, "SET SESSION sort_buffer_size = 1000000000, join_buffer_size = 1000000000");
+    does(&mut wire, "SET @small_document = CAST(CONCAT('[', REPEAT('\"abc\",', 50000), '1]') AS JSON)");
     let list = |n: usize| vec!["1"; n].join(", ");
     let statements = [
         // Long values.
@@ -103,6 +104,21 @@ fn a_session_that_passes_its_limit_is_told_and_lives() {
         "SELECT MAX(t) FROM (SELECT REPEAT('x', 50) AS t FROM d.n GROUP BY i + 1) AS t".to_owned(),
         "SELECT i FROM d.n ORDER BY CONCAT(REPEAT('x', 50), i)".to_owned(),
         "SELECT COUNT(*) FROM d.ten WHERE CONCAT(i, 'x') IN (SELECT CONCAT(i, REPEAT('x', 50)) FROM d.n)"
+            .to_owned(),
+        // Documents: parsed, printed, changed, merged, searched, and made of many rows.
+        "SELECT LENGTH(CAST(CONCAT('[', REPEAT('1,', 200000), '1]') AS JSON))".to_owned(),
+        "SELECT JSON_LENGTH(CONCAT('[', REPEAT('1,', 200000), '1]'))".to_owned(),
+        "SELECT LENGTH(JSON_QUOTE(REPEAT(CHAR(1), 900000)))".to_owned(),
+        "SELECT JSON_LENGTH(JSON_MERGE_PRESERVE(@small_document, @small_document, @small_document))".to_owned(),
+        "SELECT JSON_LENGTH(JSON_ARRAY_APPEND(@small_document, '$', @small_document))".to_owned(),
+        "SELECT JSON_LENGTH(JSON_EXTRACT(@small_document, '$[*]'))".to_owned(),
+        "SELECT JSON_LENGTH(JSON_SEARCH(@small_document, 'all', '%'))".to_owned(),
+        "SELECT COUNT(*) FROM JSON_TABLE(@small_document, '$[*]' COLUMNS (c INT PATH '$')) t".to_owned(),
+        "SELECT JSON_LENGTH(JSON_ARRAYAGG(i)) FROM d.n".to_owned(),
+        "SELECT JSON_LENGTH(JSON_OBJECTAGG(i, i)) FROM d.n".to_owned(),
+        "SELECT @small_document < CONCAT('[', REPEAT('1,', 300000), '1]') OR CAST(REPEAT(' 1', 1) AS JSON) < CAST(CONCAT('[', REPEAT('1,', 300000), '1]') AS JSON)"
+            .to_owned(),
+        "WITH RECURSIVE c AS (SELECT 1 AS k, CAST('[1]' AS JSON) AS d UNION ALL SELECT k + 1, JSON_MERGE_PRESERVE(d, d) FROM c WHERE k < 30) SELECT MAX(JSON_LENGTH(d)) FROM c"
             .to_owned(),
         // A long text, what is read from it, and what is planned for it.
         format!("SELECT 1 IN ({})", list(400_000)),
@@ -140,6 +156,45 @@ fn a_session_that_passes_its_limit_is_told_and_lives() {
         value(&mut wire, "SELECT i FROM d.n ORDER BY CONCAT(REPEAT('x', 50), i) LIMIT 20000, 1"),
         "27999"
     );
+}
+
+#[test]
+fn documents_that_grow_beyond_the_memory_there_is_end_the_statement() {
+    // Limits of sessions are out of the way: the system refuses the memory.
+    let place = Place::start("documents", &["--connection-memory-limit=18446744073709551615"]);
+    let pid = place.server.pid().unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
+    let kilobytes: u64 = kilobytes.trim().trim_end_matches(" kB").parse().unwrap();
+    let limited = std::process::Command::new("prlimit")
+        .args(["--pid", &pid.to_string(), &format!("--as={}", kilobytes * 1024 + 200 * MB)])
+        .status()
+        .unwrap();
+    assert!(limited.success());
+    let mut wire = place.wire();
+    does(&mut wire, "SET GLOBAL global_connection_memory_limit = 18446744073709551615");
+    for (first, step) in [
+        ("JSON_ARRAY(REPEAT('x', 1000000))", "JSON_ARRAY_APPEND(@d, '$', JSON_EXTRACT(@d, '$[*]'))"),
+        ("CAST('[1]' AS JSON)", "JSON_MERGE_PRESERVE(@d, @d)"),
+        ("CAST('[1.5]' AS JSON)", "JSON_ARRAY(@d, @d)"),
+        ("CAST('{\"a\": [true]}' AS JSON)", "JSON_MERGE_PRESERVE(@d, @d)"),
+    ] {
+        does(&mut wire, &format!("SET @d = {first}"));
+        let refused = (0..40).find_map(|_| {
+            let answer = wire.query(&format!("SET @d = {step}")).unwrap();
+            (!matches!(answer, Answer::Ok(_))).then(|| answer.code())
+        });
+        assert_eq!(refused, Some(5), "{step}");
+        // What is there by now does not fit once more.
+        for use_of in
+            ["JSON_LENGTH(JSON_PRETTY(@d))", "JSON_LENGTH(JSON_EXTRACT(@d, '$**[0]'))", "LENGTH(@d)"]
+        {
+            let answer = wire.query(&format!("SELECT {use_of}")).unwrap();
+            assert!([0, 5].contains(&answer.code()), "{use_of}: {answer:?}");
+        }
+        does(&mut wire, "SET @d = NULL");
+        assert_eq!(value(&mut wire, "SELECT 'lives'"), "lives");
+    }
 }
 
 #[test]

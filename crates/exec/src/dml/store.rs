@@ -8,7 +8,8 @@ use vaquita_engine::table::DefaultValue;
 use vaquita_session::SessionState;
 use vaquita_types::convert::store::{StoreMode, store};
 use vaquita_types::temporal::DateContext;
-use vaquita_types::{Cx, Kind, SqlError, SqlResult, SqlType, Value};
+use vaquita_types::temporal::parse::is_allowed;
+use vaquita_types::{Cx, Kind, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// How one execution of a statement stores values.
 #[derive(Debug)]
@@ -165,12 +166,13 @@ impl<'t> Store<'t> {
     }
 }
 
-/// Whether values of a column go into another as they are, whatever the mode has against them: zero dates, no label.
+/// Whether values of a column go into another as they are, whatever the mode has against them: zero dates, no label. Days that a month
+/// does not have, which functions make, are looked at.
 fn is_copied(to: &SqlType, value: &Value<'_>, from: &SqlType) -> bool {
     let of_kind = match to.kind {
         Kind::Enum | Kind::Set => matches!(value, Value::Label { .. }),
-        Kind::Date => matches!(value, Value::Date(_)),
-        Kind::DateTime => matches!(value, Value::DateTime(_)),
+        Kind::Date => matches!(value, Value::Date(d) if is_allowed(*d, SqlMode::default())),
+        Kind::DateTime => matches!(value, Value::DateTime(d) if is_allowed(d.date, SqlMode::default())),
         _ => false,
     };
     of_kind

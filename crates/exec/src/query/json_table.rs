@@ -24,7 +24,7 @@ struct Making<'o> {
 impl Making<'_> {
     /// The rows at a place of the document. Whether there are any.
     fn rows(&mut self, rows: &JsonRows, at: Node<'_>, cx: &mut EvalCx<'_>) -> SqlResult<bool> {
-        let found = rows.path.seek(at);
+        let found = rows.path.seek(at)?;
         for (i, row) in found.iter().enumerate() {
             cx.state.poll()?;
             for column in &rows.columns {

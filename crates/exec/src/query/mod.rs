@@ -32,7 +32,7 @@ mod set_operation;
 mod window;
 
 use smallvec::SmallVec;
-use vaquita_expr::{EvalCx, Expr, Row, converted_len_max};
+use vaquita_expr::{EvalCx, Expr, Row};
 use vaquita_plan::{Body, LimitPlan, OrderKey, QueryPlan, SortValue, Work};
 use vaquita_session::temp::distinct::{Came, Distinct};
 use vaquita_session::temp::sort::Sorter;
@@ -417,7 +417,7 @@ fn convert<'v>(
             let source = if is_text { from.collation } else { to.collation };
             match (Charset::of_collation(source), Charset::of_collation(to.collation)) {
                 (Some(a), Some(b)) if a != b => {
-                    let mut out = memory::with_room(converted_len_max(a, b, &text))?;
+                    let mut out = memory::with_room(memory::converted_len_max(a, b, &text))?;
                     charset::convert(a, b, &text, &mut out);
                     memory::give_back_rest(&mut out);
                     Value::owned(out)

@@ -372,6 +372,7 @@ fn moment(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Mome
         Value::Time(t) => Some(Moment::Time(*t)),
         Value::DateTime(d) => Some(Moment::DateTime(*d)),
         Value::Date(date) => Some(Moment::DateTime(DateTime { date: *date, ..DateTime::default() })),
+        Value::Bytes(text) if has_days(text) => v.to_time(&mut cx.convert()).map(Moment::Time),
         Value::Bytes(text) if text.len() > 10 && text.iter().filter(|b| !b.is_ascii_digit()).count() >= 4 => {
             v.to_datetime(&mut cx.convert()).map(Moment::DateTime)
         }
@@ -381,6 +382,14 @@ fn moment(e: &Expr, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Option<Mome
         _ if crate::access::is_no_time(&v, cx) => e.time(cx, row)?.map(Moment::Time),
         _ => v.to_time(&mut cx.convert()).map(Moment::Time),
     })
+}
+
+/// Whether a text is a time with days before it, `1 02:03:04.5`: no date has so few digits before its time.
+fn has_days(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    (1..5).contains(&digits) && text.get(digits) == Some(&b' ') && text.contains(&b':')
 }
 
 fn clipped_time<'r>(micros: i64, cx: &mut EvalCx<'_>) -> Value<'r> {

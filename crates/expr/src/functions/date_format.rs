@@ -119,7 +119,9 @@ evals! {
         let (d, rest) = found;
         let mode = env::sql_mode(cx.state);
         let zero = d.date == Date::default();
-        let zero_part = d.date.has_zero_part();
+        // A year of zero is a part that is zero, too.
+        let has_date = e.ty().kind != Kind::Time;
+        let zero_part = d.date.has_zero_part() || has_date && d.date.year == 0;
         if zero && mode.has(SqlMode::NO_ZERO_DATE) || zero_part && !zero && mode.has(SqlMode::NO_ZERO_IN_DATE) {
             return Ok(refused(&text, cx));
         }

@@ -133,7 +133,7 @@ fn instead_of(written: &JsonInstead<'_>, column: &str, cx: &CompileCx<'_>) -> Sq
         JsonInstead::Default(text) => {
             let text = cx.session.state.vars.client_text(text);
             let doc = parse::parse(text.as_bytes()).map_err(|_| invalid_default(column))?;
-            Instead::Default(encode(&doc).into())
+            Instead::Default(encode(&doc)?.into())
         }
     })
 }

@@ -10,6 +10,12 @@ const CONNECTION: u8 = 2;
 #[derive(Debug, Default)]
 pub struct Interrupt(AtomicU8);
 
+impl vaquita_types::memory::account::Ending for Interrupt {
+    fn is_wanted(&self) -> bool {
+        self.is_set()
+    }
+}
+
 impl Interrupt {
     /// Whether the present statement is to end.
     #[inline]

@@ -191,6 +191,7 @@ impl SessionState {
     /// From now on that account pays for what it takes.
     pub fn use_account(&mut self, account: Arc<Account>) {
         self.user_vars = UserVars::of(account.clone());
+        account.ends_by(self.interrupt.clone());
         self.memory = account;
         self.memory_rules_changed();
     }

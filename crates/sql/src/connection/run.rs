@@ -151,6 +151,7 @@ impl Connection {
             false => plan.run(&mut self.cx().run(), params, sink),
             true => self.using(&wants, |connection| plan.run(&mut connection.cx().run(), params, sink)),
         };
+        let done = done.and_then(|done| memory::account::pay().map(|()| done));
         if plan.uses_tables() && !self.is_part() {
             // MySQL counts the end of each statement that the engine has a part in.
             let status = &mut self.state.status;

@@ -2,6 +2,7 @@
 
 use super::Cx;
 use crate::error::SqlResult;
+use crate::memory;
 use crate::number;
 use crate::sql_mode::SqlMode;
 use crate::sql_type::{BINARY, Kind, NOT_FIXED, SqlType};
@@ -86,8 +87,8 @@ pub fn cast<'v>(
     Ok(match *target {
         Target::Signed => Value::Int(to_signed(v, cx)),
         Target::Unsigned => Value::UInt(to_unsigned(v, cx)),
-        Target::Char(chars, collation) => to_char(v, from, chars, collation, cx),
-        Target::Binary(bytes) => to_binary(v, from, bytes, cx),
+        Target::Char(chars, collation) => to_char(v, from, chars, collation, cx)?,
+        Target::Binary(bytes) => to_binary(v, from, bytes, cx)?,
         Target::Date => in_calendar(cx, |cx| v.to_date(cx)).map_or(Value::Null, Value::Date),
         Target::Time(fsp) => v.to_time(cx).map_or(Value::Null, |t| Value::Time(round_time(t, fsp))),
         Target::DateTime(fsp) => {
@@ -162,7 +163,7 @@ fn to_char<'v>(
     chars: Option<u32>,
     collation: u16,
     cx: &mut Cx<'_>,
-) -> Value<'v> {
+) -> SqlResult<Value<'v>> {
     let mut text = v.to_text(from);
     let target = Charset::of_collation(collation).unwrap_or(Charset::BINARY);
     let is_text = matches!(v, Value::Bytes(_) | Value::Label { .. });
@@ -173,8 +174,9 @@ fn to_char<'v>(
         _ => Charset::LATIN1,
     };
     if source != target && !is_same_in(&text, source, target) {
-        let mut out = Vec::with_capacity(text.len());
+        let mut out = memory::with_room(memory::converted_len_max(source, target, &text))?;
         convert(source, target, &text, &mut out);
+        memory::give_back_rest(&mut out);
         text = Cow::Owned(out);
     }
     if let Some(n) = chars {
@@ -185,10 +187,15 @@ fn to_char<'v>(
             text = cut(text, keep);
         }
     }
-    Value::Bytes(text)
+    Ok(Value::Bytes(text))
 }
 
-fn to_binary<'v>(v: &'v Value<'_>, from: &SqlType, bytes: Option<u32>, cx: &mut Cx<'_>) -> Value<'v> {
+fn to_binary<'v>(
+    v: &'v Value<'_>,
+    from: &SqlType,
+    bytes: Option<u32>,
+    cx: &mut Cx<'_>,
+) -> SqlResult<Value<'v>> {
     let mut text = v.to_text(from);
     if let Some(n) = bytes {
         let n = n as usize;
@@ -196,10 +203,13 @@ fn to_binary<'v>(v: &'v Value<'_>, from: &SqlType, bytes: Option<u32>, cx: &mut 
             cx.truncated_binary(&format!("BINARY({n})"), &text);
             text = cut(text, n);
         } else if n > text.len() {
-            text.to_mut().resize(n, 0);
+            let mut padded = memory::with_room(n)?;
+            padded.extend_from_slice(&text);
+            padded.resize(n, 0);
+            text = Cow::Owned(padded);
         }
     }
-    Value::Bytes(text)
+    Ok(Value::Bytes(text))
 }
 
 fn cut(text: Cow<'_, [u8]>, keep: usize) -> Cow<'_, [u8]> {

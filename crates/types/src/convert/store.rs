@@ -234,7 +234,8 @@ impl Place<'_, '_> {
 
     fn uint(&mut self, v: &Value<'_>, n: u8, out: &mut Vec<u8>) -> SqlResult<()> {
         let mut whole = self.whole(v)?;
-        if whole.below && whole.value == 0 {
+        // Of text the sign of what rounds to zero is nothing.
+        if whole.below && whole.value == 0 && !matches!(v, Value::Bytes(_)) {
             whole.value = -1;
         }
         let fitted = self.clip(&whole, 0, (1i128 << (8 * n)) - 1)?;
@@ -406,8 +407,7 @@ impl Place<'_, '_> {
             }
             _ => e,
         })?;
-        out.extend_from_slice(&doc);
-        Ok(())
+        crate::memory::append(out, &doc)
     }
 }
 

@@ -74,7 +74,12 @@ impl Value<'_> {
             &Value::Date(d) => push_date(d, out),
             &Value::Time(t) => push_time(t, fsp(ty, t.micros), out),
             &Value::DateTime(d) => push_datetime(d, fsp(ty, d.micros), out),
-            Value::Json(doc) => crate::json::push_text(doc, out),
+            Value::Json(doc) => {
+                if let Err(refused) = crate::json::push_text(doc, out) {
+                    out.truncate(start);
+                    crate::memory::account::owe(refused);
+                }
+            }
             Value::Null | Value::Bytes(_) | Value::Label { .. } => return,
         }
         if ty.kind == Kind::Year {

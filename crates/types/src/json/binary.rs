@@ -3,6 +3,7 @@
 
 use super::{DEPTH_MAX, Json};
 use crate::decimal::Decimal;
+use crate::{SqlError, SqlResult, memory};
 use vaquita_base::codec::le;
 
 const SMALL_OBJECT: u8 = 0;
@@ -23,21 +24,34 @@ const OPAQUE: u8 = 15;
 /// Type code of exact numbers, which are opaque values.
 const DECIMAL: u8 = 246;
 
+/// Most bytes of a container in the small form, and most elements of it.
+const SMALL_MAX: usize = 0xFFFF;
+
 /// Writes a document.
-pub fn encode(doc: &Json) -> Vec<u8> {
+///
+/// # Errors
+/// 3150: beyond 4 GB; those of [`memory::reserve`].
+pub fn encode(doc: &Json) -> SqlResult<Vec<u8>> {
     let mut out = vec![0];
-    out[0] = push_value(doc, &mut out);
-    out
+    out[0] = push_value(doc, &mut out)?;
+    memory::give_back_rest(&mut out);
+    Ok(out)
 }
 
-fn push_le(out: &mut Vec<u8>, bytes: usize, v: u64) {
+fn push_le(out: &mut Vec<u8>, bytes: usize, v: u64) -> SqlResult<()> {
     let at = out.len();
+    memory::reserve(out, bytes)?;
     out.resize(at + bytes, 0);
     le::put_uint(out, at, bytes, v);
+    Ok(())
 }
 
 /// Appends a value, gives its type.
-pub(super) fn push_value(v: &Json, out: &mut Vec<u8>) -> u8 {
+///
+/// # Errors
+/// As [`encode`].
+pub(super) fn push_value(v: &Json, out: &mut Vec<u8>) -> SqlResult<u8> {
+    memory::short(1)?;
     match v {
         Json::Null => push_fixed(out, LITERAL, 1, 0),
         Json::Bool(true) => push_fixed(out, LITERAL, 1, 1),
@@ -65,34 +79,40 @@ pub(super) fn push_value(v: &Json, out: &mut Vec<u8>) -> u8 {
         Json::Decimal(v) => {
             let mut text = Vec::new();
             v.push_text(&mut text);
-            out.push(DECIMAL);
-            push_length(out, text.len());
-            out.extend_from_slice(&text);
-            OPAQUE
+            push_sized(out, Some(DECIMAL), &text)?;
+            Ok(OPAQUE)
         }
         Json::Double(v) => push_fixed(out, DOUBLE, 8, v.to_bits()),
         Json::Text(text) => {
-            push_length(out, text.len());
-            out.extend_from_slice(text);
-            STRING
+            push_sized(out, None, text)?;
+            Ok(STRING)
         }
         Json::Opaque(code, bytes) => {
-            out.push(*code);
-            push_length(out, bytes.len());
-            out.extend_from_slice(bytes);
-            OPAQUE
+            push_sized(out, Some(*code), bytes)?;
+            Ok(OPAQUE)
         }
-        Json::Array(items) => push_container(out, None, items.iter()),
+        Json::Array(items) => push_container(out, None, items.iter(), is_small(v)),
         Json::Object(members) => {
-            let keys: Vec<&[u8]> = members.iter().map(|(key, _)| &key[..]).collect();
-            push_container(out, Some(&keys), members.iter().map(|(_, value)| value))
+            let mut keys: Vec<&[u8]> = Vec::new();
+            memory::reserve(&mut keys, members.len())?;
+            keys.extend(members.iter().map(|(key, _)| &key[..]));
+            push_container(out, Some(&keys), members.iter().map(|(_, value)| value), is_small(v))
         }
     }
 }
 
-fn push_fixed(out: &mut Vec<u8>, ty: u8, bytes: usize, v: u64) -> u8 {
-    push_le(out, bytes, if bytes == 8 { v } else { v & ((1 << (8 * bytes)) - 1) });
-    ty
+fn push_fixed(out: &mut Vec<u8>, ty: u8, bytes: usize, v: u64) -> SqlResult<u8> {
+    push_le(out, bytes, if bytes == 8 { v } else { v & ((1 << (8 * bytes)) - 1) })?;
+    Ok(ty)
+}
+
+/// A length and bytes, behind a type code if there is one.
+fn push_sized(out: &mut Vec<u8>, code: Option<u8>, bytes: &[u8]) -> SqlResult<()> {
+    memory::reserve(out, bytes.len() + 11)?;
+    out.extend(code);
+    push_length(out, bytes.len());
+    out.extend_from_slice(bytes);
+    Ok(())
 }
 
 /// Length, seven bits in a byte.
@@ -104,52 +124,94 @@ fn push_length(out: &mut Vec<u8>, mut len: usize) {
     out.push(len as u8);
 }
 
-/// An object or array: in the small form if it fits.
+/// Whether a container fits the small form. Told before anything is written: what is tried and done again in every level takes twice
+/// the time of the level below.
+fn is_small(container: &Json) -> bool {
+    let mut room = SMALL_MAX;
+    takes_small(&mut room, container).is_some()
+}
+
+/// An object or array.
 fn push_container<'j>(
     out: &mut Vec<u8>,
     keys: Option<&[&[u8]]>,
-    values: impl ExactSizeIterator<Item = &'j Json> + Clone,
-) -> u8 {
-    let start = out.len();
-    let small = if keys.is_some() { SMALL_OBJECT } else { SMALL_ARRAY };
-    if values.len() <= 0xFFFF && fill_container(out, keys, values.clone(), 2) {
-        return small;
-    }
-    out.truncate(start);
-    fill_container(out, keys, values, 4);
-    if keys.is_some() { LARGE_OBJECT } else { LARGE_ARRAY }
+    values: impl ExactSizeIterator<Item = &'j Json>,
+    is_small: bool,
+) -> SqlResult<u8> {
+    fill_container(out, keys, values, if is_small { 2 } else { 4 })?;
+    Ok(match (keys.is_some(), is_small) {
+        (true, true) => SMALL_OBJECT,
+        (true, false) => LARGE_OBJECT,
+        (false, true) => SMALL_ARRAY,
+        (false, false) => LARGE_ARRAY,
+    })
 }
 
-/// Writes the container with offsets of so many bytes; `false`: an offset did not fit.
+/// Takes what a value needs besides its entry in a container of the small form, and all within it, from the room; `None`: there is not
+/// so much.
+fn takes_small(room: &mut usize, value: &Json) -> Option<()> {
+    let sized = |len: usize| len + (1..5).find(|bytes| len >> (7 * bytes) == 0).unwrap_or(5);
+    let bytes = match value {
+        Json::Null | Json::Bool(_) => 0,
+        &Json::Int(v) if i16::try_from(v).is_ok() => 0,
+        &Json::UInt(v) if u16::try_from(v).is_ok() => 0,
+        &Json::Int(v) if i32::try_from(v).is_ok() => 4,
+        &Json::UInt(v) if u32::try_from(v).is_ok() => 4,
+        Json::Int(_) | Json::UInt(_) | Json::Double(_) => 8,
+        Json::Text(text) => sized(text.len()),
+        Json::Opaque(_, bytes) => 1 + sized(bytes.len()),
+        Json::Decimal(v) => {
+            let mut text = Vec::new();
+            v.push_text(&mut text);
+            1 + sized(text.len())
+        }
+        Json::Array(items) => 4 + items.len().checked_mul(3)?,
+        Json::Object(members) => 4 + members.len().checked_mul(7)?,
+    };
+    *room = room.checked_sub(bytes)?;
+    match value {
+        Json::Array(items) => items.iter().try_for_each(|item| takes_small(room, item)),
+        Json::Object(members) => members.iter().try_for_each(|(key, value)| {
+            *room = room.checked_sub(key.len())?;
+            takes_small(room, value)
+        }),
+        _ => Some(()),
+    }
+}
+
+/// Writes the container with offsets of so many bytes.
 fn fill_container<'j>(
     out: &mut Vec<u8>,
     keys: Option<&[&[u8]]>,
     values: impl ExactSizeIterator<Item = &'j Json>,
     width: usize,
-) -> bool {
+) -> SqlResult<()> {
+    let too_large = || SqlError::of(3150, &[]);
     let start = out.len();
     let count = values.len();
-    push_le(out, width, count as u64);
-    push_le(out, width, 0);
+    push_le(out, width, count as u64)?;
+    push_le(out, width, 0)?;
     let key_entries = out.len();
     let key_count = keys.map_or(0, <[&[u8]]>::len);
     let value_entries = key_entries + key_count * (width + 2);
-    out.resize(value_entries + count * (1 + width), 0);
-    let limit = if width == 2 { 0xFFFF } else { u64::from(u32::MAX) };
+    let entries_end = value_entries + count * (1 + width);
+    memory::reserve(out, entries_end - out.len())?;
+    out.resize(entries_end, 0);
+    let limit = if width == 2 { SMALL_MAX as u64 } else { u64::from(u32::MAX) };
     for (i, key) in keys.unwrap_or_default().iter().enumerate() {
         let entry = key_entries + i * (width + 2);
         let offset = (out.len() - start) as u64;
         if offset > limit {
-            return false;
+            return Err(too_large());
         }
         le::put_uint(out, entry, width, offset);
         le::put_uint(out, entry + width, 2, key.len().min(0xFFFF) as u64);
-        out.extend_from_slice(&key[..key.len().min(0xFFFF)]);
+        memory::append(out, &key[..key.len().min(0xFFFF)])?;
     }
     for (i, value) in values.enumerate() {
         let entry = value_entries + i * (1 + width);
         let at = out.len();
-        let ty = push_value(value, out);
+        let ty = push_value(value, out)?;
         let len = out.len() - at;
         let inline = match ty {
             LITERAL | INT16 | UINT16 => true,
@@ -167,7 +229,7 @@ fn fill_container<'j>(
         } else {
             let offset = (at - start) as u64;
             if offset > limit {
-                return false;
+                return Err(too_large());
             }
             le::put_uint(out, entry + 1, width, offset);
         }
@@ -175,10 +237,10 @@ fn fill_container<'j>(
     }
     let size = (out.len() - start) as u64;
     if size > limit {
-        return false;
+        return Err(too_large());
     }
     le::put_uint(out, start + width, width, size);
-    true
+    Ok(())
 }
 
 /// A value within a document.
@@ -292,19 +354,37 @@ impl<'d> Node<'d> {
     }
 
     /// The value as a tree.
-    pub fn to_tree(&self) -> Json {
-        match self {
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn to_tree(&self) -> SqlResult<Json> {
+        memory::short(size_of::<Json>())?;
+        Ok(match self {
             Node::Null => Json::Null,
             Node::Bool(v) => Json::Bool(*v),
             Node::Int(v) => Json::Int(*v),
             Node::UInt(v) => Json::UInt(*v),
             Node::Double(v) => Json::Double(*v),
             Node::Decimal(v) => Json::Decimal(*v),
-            Node::Text(t) => Json::Text(t.to_vec()),
-            Node::Opaque(code, b) => Json::Opaque(*code, b.to_vec()),
-            Node::Array(c) => Json::Array(c.elements().map(|e| e.to_tree()).collect()),
-            Node::Object(c) => Json::Object(c.members().map(|(k, v)| (k.to_vec(), v.to_tree())).collect()),
-        }
+            Node::Text(t) => Json::Text(memory::copied(t)?),
+            Node::Opaque(code, b) => Json::Opaque(*code, memory::copied(b)?),
+            Node::Array(c) => {
+                let mut items = Vec::new();
+                memory::reserve(&mut items, c.len())?;
+                for e in c.elements() {
+                    items.push(e.to_tree()?);
+                }
+                Json::Array(items)
+            }
+            Node::Object(c) => {
+                let mut members = Vec::new();
+                memory::reserve(&mut members, c.len())?;
+                for (k, v) in c.members() {
+                    members.push((memory::copied(k)?, v.to_tree()?));
+                }
+                Json::Object(members)
+            }
+        })
     }
 }
 

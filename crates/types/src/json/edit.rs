@@ -2,6 +2,7 @@
 
 use super::path::{Leg, Path};
 use super::{Json, key_order};
+use crate::{SqlResult, memory};
 
 /// What JSON_SET and its kin do at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,25 +38,32 @@ impl Json {
     }
 
     /// JSON_SET, JSON_INSERT, JSON_REPLACE.
-    pub fn change(&mut self, path: &Path, how: Change, value: Json) {
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn change(&mut self, path: &Path, how: Change, value: Json) -> SqlResult<()> {
         if let Some(old) = self.at_mut(&path.legs) {
             if how != Change::Insert {
                 *old = value;
             }
-            return;
+            return Ok(());
         }
-        let Some((leg, above)) = path.legs.split_last() else { return };
-        let (true, Some(parent)) = (how != Change::Replace, self.at_mut(above)) else { return };
+        let Some((leg, above)) = path.legs.split_last() else { return Ok(()) };
+        let (true, Some(parent)) = (how != Change::Replace, self.at_mut(above)) else { return Ok(()) };
         match (leg, parent) {
             (Leg::Member(key), Json::Object(members)) => {
                 if let Err(at) = members.binary_search_by(|(k, _)| key_order(k, key)) {
+                    memory::reserve(members, 1)?;
                     members.insert(at, (key.clone(), value));
                 }
             }
-            (Leg::Cell(index), Json::Array(items)) => match index.at(items.len()) {
-                Some(_) => items.push(value),
-                None => items.insert(0, value),
-            },
+            (Leg::Cell(index), Json::Array(items)) => {
+                memory::reserve(items, 1)?;
+                match index.at(items.len()) {
+                    Some(_) => items.push(value),
+                    None => items.insert(0, value),
+                }
+            }
             (Leg::Cell(index), other) => {
                 let old = std::mem::replace(other, Json::Null);
                 let before = index.at(1).is_none();
@@ -63,6 +71,7 @@ impl Json {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// JSON_REMOVE of a path that is not `$`.
@@ -84,55 +93,72 @@ impl Json {
     }
 
     /// JSON_ARRAY_APPEND: to the array at the path; what is no array becomes the first element of one.
-    pub fn append(&mut self, path: &Path, value: Json) {
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn append(&mut self, path: &Path, value: Json) -> SqlResult<()> {
         match self.at_mut(&path.legs) {
-            Some(Json::Array(items)) => items.push(value),
+            Some(Json::Array(items)) => memory::push(items, value)?,
             Some(other) => {
                 let old = std::mem::replace(other, Json::Null);
                 *other = Json::Array(vec![old, value]);
             }
             None => {}
         }
+        Ok(())
     }
 
     /// JSON_ARRAY_INSERT: before the element at the path, whose last leg is a cell.
-    pub fn insert_element(&mut self, path: &Path, value: Json) {
-        let Some((Leg::Cell(index), above)) = path.legs.split_last() else { return };
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn insert_element(&mut self, path: &Path, value: Json) -> SqlResult<()> {
+        let Some((Leg::Cell(index), above)) = path.legs.split_last() else { return Ok(()) };
         if let Some(Json::Array(items)) = self.at_mut(above) {
+            memory::reserve(items, 1)?;
             let at = index.at(items.len()).unwrap_or(0).min(items.len());
             items.insert(at, value);
         }
+        Ok(())
     }
 
     /// JSON_MERGE_PRESERVE: arrays are joined, members of objects merged, anything else becomes an array of both.
-    #[must_use]
-    pub fn merged(self, other: Json) -> Json {
-        match (self, other) {
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn merged(self, other: Json) -> SqlResult<Json> {
+        Ok(match (self, other) {
             (Json::Object(mut members), Json::Object(more)) => {
                 for (key, value) in more {
                     match members.binary_search_by(|(k, _)| key_order(k, &key)) {
                         Ok(at) => {
                             let old = std::mem::replace(&mut members[at].1, Json::Null);
-                            members[at].1 = old.merged(value);
+                            members[at].1 = old.merged(value)?;
                         }
-                        Err(at) => members.insert(at, (key, value)),
+                        Err(at) => {
+                            memory::reserve(&mut members, 1)?;
+                            members.insert(at, (key, value));
+                        }
                     }
                 }
                 Json::Object(members)
             }
             (a, b) => {
                 let list = |v| if let Json::Array(items) = v { items } else { vec![v] };
-                let mut items = list(a);
-                items.extend(list(b));
+                let (mut items, more) = (list(a), list(b));
+                memory::reserve(&mut items, more.len())?;
+                items.extend(more);
                 Json::Array(items)
             }
-        }
+        })
     }
 
     /// JSON_MERGE_PATCH (RFC 7396).
-    #[must_use]
-    pub fn patched(self, patch: Json) -> Json {
-        let Json::Object(patch) = patch else { return patch };
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn patched(self, patch: Json) -> SqlResult<Json> {
+        let Json::Object(patch) = patch else { return Ok(patch) };
         let mut members = if let Json::Object(members) = self { members } else { Vec::new() };
         for (key, value) in patch {
             match (members.binary_search_by(|(k, _)| key_order(k, &key)), value) {
@@ -142,12 +168,15 @@ impl Json {
                 (Err(_), Json::Null) => {}
                 (Ok(at), value) => {
                     let old = std::mem::replace(&mut members[at].1, Json::Null);
-                    members[at].1 = old.patched(value);
+                    members[at].1 = old.patched(value)?;
                 }
-                (Err(at), value) => members.insert(at, (key, Json::Null.patched(value))),
+                (Err(at), value) => {
+                    memory::reserve(&mut members, 1)?;
+                    members.insert(at, (key, Json::Null.patched(value)?));
+                }
             }
         }
-        Json::Object(members)
+        Ok(Json::Object(members))
     }
 
     /// Bytes of memory it takes, about.

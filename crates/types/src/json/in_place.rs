@@ -64,7 +64,8 @@ fn try_replace(doc: &mut [u8], path: &[Leg], how: Change, value: &Json) -> Optio
     // Too deep is for the other way to say.
     (path.len() + value.depth() <= DEPTH_MAX).then_some(())?;
     let mut bytes = Vec::new();
-    let ty = push_value(value, &mut bytes);
+    // What cannot be made is for the other way to say, too.
+    let ty = push_value(value, &mut bytes).ok()?;
     let entry = place.entry(i);
     if place.is_inline(ty) {
         let mut v = le::get_uint(&bytes, 0, bytes.len());
@@ -276,12 +277,12 @@ mod tests {
     }
 
     fn document(text: &str) -> Vec<u8> {
-        binary::encode(&parse(text.as_bytes()).expect("a document"))
+        binary::encode(&parse(text.as_bytes()).expect("a document")).expect("room")
     }
 
     fn text(doc: &[u8]) -> String {
         let mut out = Vec::new();
-        push_text(doc, &mut out);
+        push_text(doc, &mut out).unwrap();
         String::from_utf8(out).expect("UTF-8")
     }
 
@@ -347,7 +348,7 @@ mod tests {
             6 | 7 => Json::Array((0..rng.below(5)).map(|_| random(rng, depth - 1)).collect()),
             _ => {
                 let key = |rng: &mut Rng| vec![b'k' + rng.below(4) as u8; 1 + rng.below(2) as usize];
-                Json::object((0..rng.below(5)).map(|_| (key(rng), random(rng, depth - 1))).collect())
+                Json::object((0..rng.below(5)).map(|_| (key(rng), random(rng, depth - 1))).collect()).unwrap()
             }
         }
     }
@@ -386,7 +387,7 @@ mod tests {
         for seed in 0..2_000 {
             let mut rng = Rng::new(seed);
             let mut tree = random(&mut rng, 4);
-            let mut doc = binary::encode(&tree);
+            let mut doc = binary::encode(&tree).unwrap();
             assert_eq!(free_bytes(&doc), 0, "seed {seed}");
             for step in 0..12 {
                 let at = path(&somewhere(&mut rng, &tree));
@@ -399,18 +400,18 @@ mod tests {
                 } else {
                     let value = random(&mut rng, 2);
                     let how = if rng.one_in(2) { Change::Set } else { Change::Replace };
-                    tree.change(&at, how, value.clone());
+                    tree.change(&at, how, value.clone()).unwrap();
                     let done = replace(&mut doc, &at.legs, how, &value);
                     replaced += usize::from(done);
                     done
                 };
                 if !done {
                     assert_eq!(doc, before, "seed {seed}, step {step}: changed and not changed");
-                    doc = binary::encode(&tree);
+                    doc = binary::encode(&tree).unwrap();
                 }
-                let found = binary::Node::of(&doc).map(|node| node.to_tree());
-                let again = found.as_ref().map(binary::encode);
-                assert_eq!(again, Some(binary::encode(&tree)), "seed {seed}, step {step}: {at:?}");
+                let found = binary::Node::of(&doc).map(|node| node.to_tree().unwrap());
+                let again = found.as_ref().map(|found| binary::encode(found).unwrap());
+                assert_eq!(again, Some(binary::encode(&tree).unwrap()), "seed {seed}, step {step}: {at:?}");
                 assert!(free_bytes(&doc) < doc.len(), "seed {seed}, step {step}");
             }
         }
@@ -421,7 +422,7 @@ mod tests {
     fn any_bytes_are_no_panic() {
         for seed in 0..20_000 {
             let mut rng = Rng::new(seed);
-            let mut doc = binary::encode(&random(&mut rng, 3));
+            let mut doc = binary::encode(&random(&mut rng, 3)).unwrap();
             for _ in 0..1 + rng.below(4) {
                 let at = rng.index(doc.len());
                 doc[at] = rng.next_u64() as u8;
@@ -432,7 +433,7 @@ mod tests {
             let value = random(&mut rng, 1);
             let _ = replace(&mut doc.clone(), &at.legs, Change::Set, &value);
             let _ = remove(&mut doc, &at.legs);
-            let _ = binary::Node::of(&doc).map(|node| node.to_tree());
+            let _ = binary::Node::of(&doc).map(|node| node.to_tree().unwrap());
         }
     }
 }

@@ -36,6 +36,7 @@ mod tests;
 
 use crate::decimal::Decimal;
 use crate::error::{SqlError, SqlResult};
+use crate::memory;
 use crate::sort_key::{ordered_bits, push_bytes_key};
 use crate::sql_type::{BINARY, Kind, SqlType};
 use crate::temporal::calendar::time_micros;
@@ -83,7 +84,11 @@ pub enum Json {
 
 impl Json {
     /// An object of these members; of several with one key the last stays.
-    pub fn object(mut members: Vec<(Vec<u8>, Json)>) -> Json {
+    ///
+    /// # Errors
+    /// 5, 4081, 4082: no room to sort them.
+    pub fn object(mut members: Vec<(Vec<u8>, Json)>) -> SqlResult<Json> {
+        memory::may_take(members.len().saturating_mul(size_of::<(Vec<u8>, Json)>()))?;
         members.sort_by(|a, b| key_order(&a.0, &b.0));
         // Neighbours with one key are still in the order in which they came.
         members.dedup_by(|later, first| {
@@ -93,19 +98,19 @@ impl Json {
             }
             same
         });
-        Json::Object(members)
+        Ok(Json::Object(members))
     }
 
     /// The document's binary form.
     ///
     /// # Errors
-    /// 3157: too many levels.
-    pub fn into_document(self) -> SqlResult<Vec<u8>> {
+    /// 3157: too many levels; those of [`binary::encode`].
+    pub fn to_document(&self) -> SqlResult<Vec<u8>> {
         // A scalar in the innermost of the levels that are allowed is not one more.
         if self.depth() > DEPTH_MAX + 1 {
             return Err(SqlError::of(3157, &[]));
         }
-        Ok(binary::encode(&self))
+        binary::encode(self)
     }
 }
 
@@ -134,60 +139,70 @@ pub fn scalar(doc: &[u8]) -> Option<Value<'_>> {
 /// 3140 for text that is no JSON, 3144 for binary strings, 3157 for too deep ones.
 pub fn from_value(v: &Value<'_>, from: &SqlType) -> SqlResult<Vec<u8>> {
     match v {
-        Value::Json(doc) => Ok(doc.to_vec()),
+        Value::Json(doc) => memory::copied(doc),
         Value::Bytes(text) | Value::Label { text, .. } => {
             if from.collation == BINARY {
                 return Err(SqlError::of(3144, &[&"binary"]));
             }
-            let text = in_utf8(text, from);
-            Ok(binary::encode(&parse::parse(&text)?))
+            let text = in_utf8(text, from)?;
+            binary::encode(&parse::parse(&text)?)
         }
         Value::Bit { .. } => Err(SqlError::of(3144, &[&"binary"])),
-        _ => Ok(from_scalar(v)),
+        _ => from_scalar(v),
     }
 }
 
 /// Text of that type in UTF-8.
-pub fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> Cow<'t, [u8]> {
-    match from.charset() {
+///
+/// # Errors
+/// As [`memory::reserve`].
+pub fn in_utf8<'t>(text: &'t [u8], from: &SqlType) -> SqlResult<Cow<'t, [u8]>> {
+    Ok(match from.charset() {
         Some(charset) if charset != Charset::UTF8MB4 && !is_same_in(text, charset, Charset::UTF8MB4) => {
-            let mut out = Vec::new();
+            let mut out = memory::with_room(memory::converted_len_max(charset, Charset::UTF8MB4, text))?;
             convert(charset, Charset::UTF8MB4, text, &mut out);
+            memory::give_back_rest(&mut out);
             Cow::Owned(out)
         }
         _ => Cow::Borrowed(text),
-    }
+    })
 }
 
 /// A value as a scalar document; text becomes a string.
-pub fn from_scalar(v: &Value<'_>) -> Vec<u8> {
+///
+/// # Errors
+/// As [`memory::reserve`].
+pub fn from_scalar(v: &Value<'_>) -> SqlResult<Vec<u8>> {
     if let Value::Json(doc) = v {
-        return doc.to_vec();
+        return memory::copied(doc);
     }
-    binary::encode(&tree(v))
+    binary::encode(&tree(v)?)
 }
 
 /// A value as a tree; text (in UTF-8) becomes a string.
-pub fn tree(v: &Value<'_>) -> Json {
+///
+/// # Errors
+/// As [`memory::reserve`].
+pub fn tree(v: &Value<'_>) -> SqlResult<Json> {
     let opaque = |code, push: &dyn Fn(&mut Vec<u8>)| {
         let mut text = Vec::new();
         push(&mut text);
         Json::Opaque(code, text)
     };
-    match v {
+    Ok(match v {
         Value::Null => Json::Null,
         &Value::Int(v) => Json::Int(v),
         &Value::UInt(v) => Json::UInt(v),
         &Value::Float(v) => Json::Double(v.into()),
         &Value::Double(v) => Json::Double(v),
         Value::Decimal(d) => Json::Decimal(*d),
-        Value::Bytes(text) | Value::Label { text, .. } => Json::Text(text.to_vec()),
+        Value::Bytes(text) | Value::Label { text, .. } => Json::Text(memory::copied(text)?),
         &Value::Bit { value, bytes } => Json::Opaque(mysql_type::BIT, bit_bytes(value, bytes)),
         &Value::Date(d) => opaque(mysql_type::DATE, &|out| push_date(d, out)),
         &Value::Time(t) => opaque(mysql_type::TIME, &|out| push_time(t, 6, out)),
         &Value::DateTime(d) => opaque(mysql_type::DATETIME, &|out| push_datetime(d, 6, out)),
-        Value::Json(doc) => Node::of(doc).map_or(Json::Null, |node| node.to_tree()),
-    }
+        Value::Json(doc) => Node::of(doc).map_or(Ok(Json::Null), |node| node.to_tree())?,
+    })
 }
 
 /// The bytes of a bit string.
@@ -198,21 +213,27 @@ fn bit_bytes(value: u64, bytes: u8) -> Vec<u8> {
 }
 
 /// A value of that type as a tree: as [`tree`], with text in any character set; bytes that are no text are opaque.
-pub fn tree_of(v: &Value<'_>, ty: &SqlType) -> Json {
+///
+/// # Errors
+/// As [`memory::reserve`].
+pub fn tree_of(v: &Value<'_>, ty: &SqlType) -> SqlResult<Json> {
     let code = match ty.kind {
         Kind::Char => mysql_type::STRING,
         Kind::Bit => mysql_type::BIT,
         kind if kind.is_blob() => mysql_type::BLOB,
         _ => VAR_STRING,
     };
-    match v {
+    Ok(match v {
         Value::Bytes(bytes) | Value::Label { text: bytes, .. } if ty.collation == BINARY => {
-            Json::Opaque(code, bytes.to_vec())
+            Json::Opaque(code, memory::copied(bytes)?)
         }
-        Value::Bytes(text) | Value::Label { text, .. } => Json::Text(in_utf8(text, ty).into_owned()),
+        Value::Bytes(text) | Value::Label { text, .. } => Json::Text(match in_utf8(text, ty)? {
+            Cow::Borrowed(text) => memory::copied(text)?,
+            Cow::Owned(text) => text,
+        }),
         &Value::Bit { value, bytes } => Json::Opaque(code, bit_bytes(value, bytes)),
-        _ => tree(v),
-    }
+        _ => tree(v)?,
+    })
 }
 
 /// Type code of byte strings that are no column.
@@ -327,8 +348,13 @@ pub fn hash<H: std::hash::Hasher>(doc: &[u8], state: &mut H) {
     state.write(&key);
 }
 
-/// Appends a key that orders as the documents do.
+/// Appends a key that orders as the documents do; nothing more than a type if there is no memory for it, which the statement owes then.
 pub fn push_sort_key(doc: &[u8], out: &mut Vec<u8>) {
+    // A byte of text has two in a key at most, an entry of a number more.
+    if let Err(refused) = memory::may_take(doc.len().saturating_mul(4)) {
+        memory::account::owe(refused);
+        return out.push(0);
+    }
     match Node::of(doc) {
         Some(node) => push_node_key(&node, out),
         None => out.push(0),

@@ -2,7 +2,7 @@
 
 use super::{DEPTH_MAX, Json};
 use crate::error::{SqlError, SqlResult};
-use crate::number;
+use crate::{memory, number};
 
 /// Reads a document from UTF-8 text.
 ///
@@ -97,7 +97,9 @@ impl Parser<'_> {
             }
             self.at += 1;
             self.space();
-            members.push((key, self.value()?));
+            memory::short(size_of::<(Vec<u8>, Json)>())?;
+            let value = self.value()?;
+            memory::push(&mut members, (key, value))?;
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -107,7 +109,7 @@ impl Parser<'_> {
             self.space();
         }
         self.at += 1;
-        Ok(Json::object(members))
+        Json::object(members)
     }
 
     fn array(&mut self) -> SqlResult<Json> {
@@ -117,7 +119,9 @@ impl Parser<'_> {
             return Ok(Json::Array(items));
         }
         loop {
-            items.push(self.value()?);
+            memory::short(size_of::<Json>())?;
+            let value = self.value()?;
+            memory::push(&mut items, value)?;
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -198,7 +202,8 @@ impl Parser<'_> {
                 self.at += e.valid_up_to();
                 return Err(self.error("Invalid encoding in string."));
             }
-            out.extend_from_slice(piece);
+            memory::short(run)?;
+            memory::append(&mut out, piece)?;
             self.at += run;
             match self.peek() {
                 Some(b'"') => break,
@@ -212,6 +217,7 @@ impl Parser<'_> {
     }
 
     fn escape(&mut self, out: &mut Vec<u8>) -> SqlResult<()> {
+        memory::reserve(out, 4)?;
         let c = self.text.get(self.at + 1).copied();
         self.at += 2;
         match c {

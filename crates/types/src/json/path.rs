@@ -3,6 +3,7 @@
 use super::binary::{Container, Node};
 use super::parse;
 use crate::error::{SqlError, SqlResult};
+use crate::memory;
 use std::collections::HashSet;
 
 /// A path.
@@ -80,15 +81,33 @@ impl Path {
     }
 
     /// The values it leads to, in the order of the document, none twice.
-    pub fn seek<'d>(&self, doc: Node<'d>) -> Vec<Node<'d>> {
-        self.seek_located(doc).into_iter().map(|(_, node)| node).collect()
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn seek<'d>(&self, doc: Node<'d>) -> SqlResult<Vec<Node<'d>>> {
+        if !self.is_many() {
+            return Ok(self.one(doc).into_iter().collect());
+        }
+        let located = self.seek_located(doc)?;
+        let mut found = Vec::new();
+        memory::reserve(&mut found, located.len())?;
+        found.extend(located.into_iter().map(|(_, node)| node));
+        Ok(found)
     }
 
     /// The first value it leads to.
-    pub fn first<'d>(&self, doc: Node<'d>) -> Option<Node<'d>> {
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn first<'d>(&self, doc: Node<'d>) -> SqlResult<Option<Node<'d>>> {
         if self.is_many() {
-            return self.seek(doc).into_iter().next();
+            return Ok(self.seek(doc)?.into_iter().next());
         }
+        Ok(self.one(doc))
+    }
+
+    /// The value it leads to, if it has no wildcards.
+    fn one<'d>(&self, doc: Node<'d>) -> Option<Node<'d>> {
         let mut node = doc;
         for leg in &self.legs {
             node = match (leg, &node) {
@@ -103,26 +122,37 @@ impl Path {
     }
 
     /// As [`Path::seek`], with the places of the values.
-    pub fn seek_located<'d>(&self, doc: Node<'d>) -> Vec<(Location, Node<'d>)> {
+    ///
+    /// # Errors
+    /// As [`memory::reserve`].
+    pub fn seek_located<'d>(&self, doc: Node<'d>) -> SqlResult<Vec<(Location, Node<'d>)>> {
         let mut found = vec![(Location::new(), doc)];
         // Behind `**` there may be several ways to one value.
         let mut ways = false;
         for leg in &self.legs {
             let mut next = Vec::new();
-            found.iter().for_each(|(place, node)| step(leg, *node, place, &mut next));
+            for (place, node) in &found {
+                step(leg, *node, place, &mut next)?;
+            }
             ways |= *leg == Leg::Ellipsis;
             if ways {
+                memory::may_take(next.len().saturating_mul(4 * size_of::<Location>()))?;
                 let mut seen = HashSet::new();
                 next.retain(|(place, _)| seen.insert(place.clone()));
             }
             found = next;
         }
-        found
+        Ok(found)
     }
 }
 
 /// Appends where one leg leads to from a value.
-fn step<'d>(leg: &Leg, node: Node<'d>, place: &Location, found: &mut Vec<(Location, Node<'d>)>) {
+fn step<'d>(
+    leg: &Leg,
+    node: Node<'d>,
+    place: &Location,
+    found: &mut Vec<(Location, Node<'d>)>,
+) -> SqlResult<()> {
     let child = |i: usize| {
         let mut place = place.clone();
         place.push(i);
@@ -130,35 +160,43 @@ fn step<'d>(leg: &Leg, node: Node<'d>, place: &Location, found: &mut Vec<(Locati
     };
     let mut take = |c: Container<'d>, i: usize| {
         if let Some(value) = c.value(i) {
-            found.push((child(i), value));
+            memory::short(size_of::<(Location, Node<'d>)>() + size_of_val(&**place))?;
+            memory::push(found, (child(i), value))?;
         }
+        Ok(())
     };
     match (leg, node) {
         (Leg::Ellipsis, _) => {
-            found.push((place.clone(), node));
+            memory::short(size_of::<(Location, Node<'d>)>() + size_of_val(&**place))?;
+            memory::push(found, (place.clone(), node))?;
             if let Node::Array(c) | Node::Object(c) = node {
-                c.elements().enumerate().for_each(|(i, value)| step(leg, value, &child(i), found));
+                for (i, value) in c.elements().enumerate() {
+                    step(leg, value, &child(i), found)?;
+                }
             }
         }
         (Leg::Member(key), Node::Object(c)) => {
             if let Some(i) = c.position(key) {
-                take(c, i);
+                take(c, i)?;
             }
         }
         (Leg::AnyMember, Node::Object(c)) | (Leg::AnyCell, Node::Array(c)) => {
-            (0..c.len()).for_each(|i| take(c, i));
+            (0..c.len()).try_for_each(|i| take(c, i))?;
         }
         (Leg::Cell(index), Node::Array(c)) => {
             if let Some(i) = index.at(c.len()) {
-                take(c, i);
+                take(c, i)?;
             }
         }
-        (Leg::Range(from, to), Node::Array(c)) => range(*from, *to, c.len()).for_each(|i| take(c, i)),
+        (Leg::Range(from, to), Node::Array(c)) => {
+            range(*from, *to, c.len()).try_for_each(|i| take(c, i))?;
+        }
         // What is no array is as an array of one element.
         (Leg::Cell(index), _) if index.at(1) == Some(0) => found.push((place.clone(), node)),
         (Leg::Range(from, to), _) if !range(*from, *to, 1).is_empty() => found.push((place.clone(), node)),
         _ => {}
     }
+    Ok(())
 }
 
 /// The elements from one place to another, both included, of an array of that length.
@@ -168,23 +206,27 @@ fn range(from: Index, to: Index, len: usize) -> std::ops::Range<usize> {
 }
 
 /// Appends the path that leads to a place of a document.
-pub fn push_location(doc: Node<'_>, place: &[usize], out: &mut Vec<u8>) {
+///
+/// # Errors
+/// As [`memory::reserve`].
+pub fn push_location(doc: Node<'_>, place: &[usize], out: &mut Vec<u8>) -> SqlResult<()> {
     out.push(b'$');
     let mut node = doc;
     for &i in place {
-        let (Node::Array(c) | Node::Object(c)) = node else { return };
+        let (Node::Array(c) | Node::Object(c)) = node else { return Ok(()) };
         match c.key(i) {
             Some(key) => {
                 out.push(b'.');
                 match is_name(key) {
-                    true => out.extend_from_slice(key),
-                    false => super::print::push_quoted(key, out),
+                    true => memory::append(out, key)?,
+                    false => super::print::push_quoted(key, out)?,
                 }
             }
             None => out.extend_from_slice(format!("[{i}]").as_bytes()),
         }
         node = c.value(i).unwrap_or(Node::Null);
     }
+    Ok(())
 }
 
 /// Whether a key needs no quotes in a path: an identifier of ECMAScript.

@@ -1,12 +1,12 @@
 use super::*;
 
 fn doc(text: &str) -> Vec<u8> {
-    binary::encode(&parse::parse(text.as_bytes()).unwrap())
+    binary::encode(&parse::parse(text.as_bytes()).unwrap()).unwrap()
 }
 
 fn shown(doc: &[u8]) -> String {
     let mut out = Vec::new();
-    push_text(doc, &mut out);
+    push_text(doc, &mut out).unwrap();
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -124,10 +124,11 @@ fn found(text: &str, path: &str) -> Vec<String> {
     let doc = doc(text);
     let path = path::Path::parse(path.as_bytes()).unwrap();
     path.seek(Node::of(&doc).unwrap())
+        .unwrap()
         .iter()
         .map(|node| {
             let mut out = Vec::new();
-            push_node(node, &mut out);
+            push_node(node, &mut out).unwrap();
             String::from_utf8(out).unwrap()
         })
         .collect()
@@ -175,4 +176,33 @@ fn long_numbers_differ() {
     push_sort_key(&a, &mut x);
     push_sort_key(&b, &mut y);
     assert_eq!(x.cmp(&y), Ordering::Greater);
+}
+
+#[test]
+fn a_long_value_in_the_innermost_of_many_arrays_is_written_once() {
+    let mut tree = Json::Text(vec![b'x'; 70_000]);
+    for _ in 0..DEPTH_MAX {
+        tree = Json::Array(vec![tree]);
+    }
+    // Writing it twice in each level would take for ever.
+    let doc = tree.to_document().unwrap();
+    assert_eq!(Node::of(&doc).unwrap().to_tree().unwrap(), tree);
+}
+
+#[test]
+fn the_small_form_ends_where_its_offsets_do() {
+    for len in 65_500..65_540 {
+        for tree in [
+            Json::Array(vec![Json::Text(vec![b'x'; len]), Json::Int(70_000), Json::Int(-1)]),
+            Json::Object(vec![
+                (b"k".to_vec(), Json::Text(vec![b'x'; len])),
+                (b"l".to_vec(), Json::Double(1.5)),
+            ]),
+        ] {
+            let doc = binary::encode(&tree).unwrap();
+            assert_eq!(Node::of(&doc).unwrap().to_tree().unwrap(), tree, "{len}");
+            let is_small = matches!(doc[0], 0 | 2);
+            assert_eq!(is_small, doc.len() - 1 <= 0xFFFF, "{len}: {} bytes", doc.len());
+        }
+    }
 }

@@ -10,9 +10,9 @@
 
 use crate::{SqlError, SqlResult};
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes that a statement may take whatever the limits are.
 pub const FREE: u64 = 256 << 10;
@@ -91,6 +91,12 @@ pub struct Rules {
     pub tracked: bool,
 }
 
+/// Whoever may end a session's statement.
+pub trait Ending: std::fmt::Debug + Send + Sync {
+    /// Whether the statement is to end.
+    fn is_wanted(&self) -> bool;
+}
+
 /// What a session takes. Only the thread that has the session writes.
 #[derive(Debug)]
 pub struct Account {
@@ -101,6 +107,7 @@ pub struct Account {
     kept: AtomicI64,
     told: AtomicI64,
     told_shown: AtomicI64,
+    ending: OnceLock<Arc<dyn Ending>>,
 }
 
 impl Default for Account {
@@ -120,7 +127,13 @@ impl Account {
             kept: AtomicI64::new(0),
             told: AtomicI64::new(0),
             told_shown: AtomicI64::new(0),
+            ending: OnceLock::new(),
         }
+    }
+
+    /// Who ends its statements, for work that knows of no session; the first one stays.
+    pub fn ends_by(&self, ending: Arc<dyn Ending>) {
+        let _ = self.ending.set(ending);
     }
 
     /// From now on it is counted like this.
@@ -136,7 +149,7 @@ impl Account {
             if running.as_ref().is_some_and(|running| Arc::ptr_eq(&running.account, self)) {
                 return Entered { outer: None, was_in: true };
             }
-            let inner = Running { account: self.clone(), base: balance() };
+            let inner = Running { account: self.clone(), base: balance(), owed: None };
             Entered { outer: running.replace(inner), was_in: false }
         })
     }
@@ -228,6 +241,8 @@ struct Running {
     account: Arc<Account>,
     /// The thread's balance when it began, and what the session has kept of it since.
     base: i64,
+    /// What code that cannot fail was refused.
+    owed: Option<SqlError>,
 }
 
 impl Running {
@@ -270,12 +285,45 @@ impl Drop for Entered {
     }
 }
 
+/// Code that cannot fail was refused memory, and gave something else: the statement ends with this error, at the next [`check`] or
+/// before its changes stay.
+#[cold]
+pub fn owe(refused: SqlError) {
+    RUNNING.with_borrow_mut(|running| {
+        if let Some(running) = running {
+            running.owed.get_or_insert(refused);
+        }
+    });
+}
+
+/// To be called where a statement has done its work.
+///
+/// # Errors
+/// What [`owe`] was told.
+pub fn pay() -> SqlResult<()> {
+    let owed = RUNNING.with_borrow_mut(|running| running.as_mut().and_then(|running| running.owed.take()));
+    owed.map_or(Ok(()), Err)
+}
+
 /// Whether the statement that runs on this thread may take so many bytes more; always if none does.
 ///
 /// # Errors
-/// 4082 over the session's limit, 4081 over that of all.
+/// 4082 over the session's limit, 4081 over that of all; what [`owe`] was told.
 pub fn check(more: usize) -> SqlResult<()> {
+    pay()?;
     RUNNING.with_borrow(|running| running.as_ref().map_or(Ok(()), |running| running.check(more)))
+}
+
+/// Whether the statement that runs on this thread may go on.
+///
+/// # Errors
+/// 1317 interrupted.
+pub fn interrupted() -> SqlResult<()> {
+    let ended = RUNNING.with_borrow(|running| {
+        let ending = running.as_ref().and_then(|running| running.account.ending.get());
+        ending.is_some_and(|ending| ending.is_wanted())
+    });
+    if ended { Err(SqlError::new(1317, "Query execution was interrupted")) } else { Ok(()) }
 }
 
 /// Bytes that the statement on this thread has taken so far.
@@ -318,6 +366,43 @@ mod tests {
         }
         assert_eq!(total.shown(), 0);
         freed(10 << 20);
+    }
+
+    #[derive(Debug, Default)]
+    struct Button(AtomicBool);
+
+    impl Ending for Button {
+        fn is_wanted(&self) -> bool {
+            self.0.load(Relaxed)
+        }
+    }
+
+    #[test]
+    fn many_short_allocations_hear_who_ends_the_statement() {
+        let one = account(&Arc::default(), u64::MAX);
+        let button = Arc::new(Button::default());
+        one.ends_by(button.clone());
+        let _in = one.enter();
+        let much = || (0..10_000).try_for_each(|_| crate::memory::short(100));
+        assert_eq!(much(), Ok(()));
+        button.0.store(true, Relaxed);
+        assert_eq!(much().unwrap_err().code, 1317);
+    }
+
+    #[test]
+    fn what_cannot_fail_is_paid_for_at_the_next_check() {
+        let one = account(&Arc::default(), u64::MAX);
+        let refused = || crate::memory::no_memory(7);
+        {
+            let _in = one.enter();
+            assert_eq!(pay(), Ok(()));
+            owe(refused());
+            assert_eq!(check(0).unwrap_err(), refused());
+            assert_eq!(check(0), Ok(()), "once");
+            owe(refused());
+        }
+        let _in = one.enter();
+        assert_eq!(pay(), Ok(()), "another statement's");
     }
 
     #[test]

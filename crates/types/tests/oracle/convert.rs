@@ -82,3 +82,79 @@ fn types_survive_their_column_descriptions() {
         );
     }
 }
+
+/// Malformed text that goes to another character set: what MySQL 5.6.24 keeps of it, and what it says; then the same under strict mode.
+#[test]
+fn malformed_text_keeps_the_rest_in_another_character_set() {
+    let (latin1, utf8, utf8mb4, gbk, utf16, cp932) = (8, 33, 45, 28, 54, 95);
+    let bad = |bytes: &str| format!("W1366 Incorrect string value: '{bytes}' for column 'c' at row 1");
+    let cut = || "W1265 Data truncated for column 'c' at row 1".to_owned();
+    let mut cases: Vec<(u16, &[u8], u16, &[u8], String)> = Vec::new();
+    for to in [utf8mb4, latin1, gbk] {
+        cases.extend([
+            (utf8, &b"a\xF0\x9F\x98\x80b"[..], to, &b"a????b"[..], bad(r"\xF0\x9F\x98\x80b")),
+            (utf8, b"a\xFFb", to, b"a?b", bad(r"\xFFb")),
+            (utf8, b"a\xC0\xAFb", to, b"a??b", bad(r"\xC0\xAFb")),
+            (utf8, b"a\xF0\x9F", to, b"a??", bad(r"\xF0\x9F")),
+            (utf8, b"a\xE2bc", to, b"a?bc", bad(r"\xE2bc")),
+            (utf8, b"a\xE2\x82b", to, b"a??b", bad(r"\xE2\x82b")),
+            (utf8, b"a\xE2\x82", to, b"a", cut()),
+            (utf8, b"a\xE2b", to, b"a", cut()),
+            (utf8, b"a\xC3", to, b"a", cut()),
+            (cp932, b"a\x81", to, b"a", cut()),
+            (cp932, b"a\xFDb", to, b"a?b", bad(r"\xFDb")),
+            (cp932, b"a\x810b", to, b"a?0b", bad(r"\x810b")),
+        ]);
+    }
+    for to in [latin1, gbk] {
+        cases.extend([
+            (utf8mb4, &b"a\xF0bcde"[..], to, &b"a?bcde"[..], bad(r"\xF0bcde")),
+            (utf8mb4, b"a\xF0b", to, b"a", cut()),
+            (utf8mb4, b"a\xF0\x9F\x98", to, b"a", cut()),
+            (utf8mb4, b"a\xF5\x80\x80\x80b", to, b"a????b", bad(r"\xF5\x80\x80\x80b")),
+            (utf8mb4, b"\xE2\x82b", to, b"??b", bad(r"\xE2\x82b")),
+        ]);
+    }
+    cases.extend([
+        (utf8, &b"a\x80\xC3\xA9"[..], latin1, &b"a?\xE9"[..], bad(r"\x80\xC3\xA9")),
+        (utf8, b"a\xFFb", utf16, b"\0a\0?\0b", bad(r"\xFFb")),
+        (utf8, b"a\xC3", utf16, b"\0a", cut()),
+        (gbk, b"a\x81", utf8mb4, b"a", cut()),
+    ]);
+    for (from, text, to, kept, says) in cases {
+        let column = ColumnType::new(SqlType::varchar(30, to), RowFormat::Compact);
+        let (v, from) = (vaquita_types::Value::bytes(text), SqlType::varchar(30, from));
+        for strict in [false, true] {
+            let how = StoreMode { strict, null_is_error: true, row: 1 };
+            let mut out = Vec::new();
+            let (stored, warnings) =
+                with_warnings(sql_mode(""), |cx| store(&column, "c", &v, &from, how, cx, &mut out));
+            match stored {
+                Ok(_) => assert_eq!((&out[..], warnings, strict), (kept, says.clone(), false), "{text:x?}"),
+                Err(e) if says.starts_with("W1366") => {
+                    assert_eq!((format!("W{} {}", e.code, e.message), strict), (says.clone(), true));
+                }
+                Err(e) => assert_eq!((e.code, strict), (1406, true), "{text:x?}"),
+            }
+        }
+    }
+}
+
+/// As MySQL 5.6.24: the sign of a text that rounds to zero is nothing, that of a DECIMAL is out of range.
+#[test]
+fn text_below_zero_that_rounds_to_zero_goes_into_unsigned_columns() {
+    for ty in ["tinyint", "smallint", "mediumint", "int", "bigint"] {
+        let column = ColumnType::new(column_type(&format!("{ty} unsigned")), RowFormat::Compact);
+        for (text, code) in
+            [("-0.1", 0), ("-0.4", 0), ("-1e-5", 0), ("-0", 0), ("-0.5", 1264), ("-1", 1264), ("-0.1x", 1265)]
+        {
+            let (v, from) = (vaquita_types::Value::bytes(text.as_bytes()), SqlType::varchar(30, 45));
+            let how = StoreMode { strict: true, null_is_error: true, row: 1 };
+            let mut out = Vec::new();
+            let (stored, warnings) =
+                with_warnings(sql_mode(""), |cx| store(&column, "c", &v, &from, how, cx, &mut out));
+            assert_eq!(stored.err().map_or(0, |e| e.code), code, "{ty} {text}: {warnings}");
+            assert!(code != 0 || out.iter().all(|byte| *byte == 0), "{ty} {text}: {out:?}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use crate::scope::CompileCx;
 use vaquita_engine::text::collation::aggregate::Derivation;
 use vaquita_types::json::binary::{self, Node};
 use vaquita_types::json::{self, Json, compare_nodes};
-use vaquita_types::{SqlResult, Value};
+use vaquita_types::{SqlResult, Value, memory};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     f("json_valid", 1, 1, |cx, name, args| number(cx, name, 1, args, eval_valid)),
@@ -129,7 +129,7 @@ evals! {
         let doc = arg!(of.document(0, cx));
         let mut found = Some(node(&doc));
         if args.len() > 1 {
-            found = arg!(of.plain_path(1, cx)).first(node(&doc));
+            found = arg!(of.plain_path(1, cx)).first(node(&doc))?;
         }
         Ok(found.map_or(Value::Null, |found| Value::Int(match found {
             Node::Array(c) | Node::Object(c) => c.len() as i64,
@@ -141,11 +141,16 @@ evals! {
         let doc = arg!(of.document(0, cx));
         let mut found = Some(node(&doc));
         if args.len() > 1 {
-            found = arg!(of.plain_path(1, cx)).first(node(&doc));
+            found = arg!(of.plain_path(1, cx)).first(node(&doc))?;
         }
         match found {
             Some(Node::Object(c)) => {
-                finished(Json::Array(c.members().map(|(key, _)| Json::Text(key.to_vec())).collect()))
+                let mut keys = Vec::new();
+                memory::reserve(&mut keys, c.len())?;
+                for (key, _) in c.members() {
+                    keys.push(Json::Text(memory::copied(key)?));
+                }
+                finished(Json::Array(keys))
             }
             _ => Ok(Value::Null),
         }
@@ -156,14 +161,16 @@ evals! {
         if args.len() == 2 {
             let path = arg!(of.path(1, cx));
             if !path.is_many() {
-                return path.first(node(&doc)).map_or(Ok(Value::Null), |found| part(&found));
+                return path.first(node(&doc))?.map_or(Ok(Value::Null), |found| part(&found));
             }
         }
         let mut items = Vec::new();
         for i in 1..args.len() {
             let path = arg!(of.path(i, cx));
             cx.state.worked(doc.len())?;
-            items.extend(path.seek(node(&doc)).iter().map(Node::to_tree));
+            for found in path.seek(node(&doc))? {
+                memory::push(&mut items, found.to_tree()?)?;
+            }
         }
         if items.is_empty() { Ok(Value::Null) } else { finished(Json::Array(items)) }
     }
@@ -173,7 +180,7 @@ evals! {
         let candidate = arg!(of.document(1, cx));
         let mut target = Some(node(&doc));
         if args.len() > 2 {
-            target = arg!(of.plain_path(2, cx)).first(node(&doc));
+            target = arg!(of.plain_path(2, cx)).first(node(&doc))?;
         }
         cx.state.worked(doc.len().saturating_add(candidate.len()))?;
         Ok(target.map_or(Value::Null, |target| Value::bool(contains(&target, &node(&candidate)))))
@@ -184,7 +191,7 @@ evals! {
         let one = arg!(of.is_one(1, cx));
         for i in 2..args.len() {
             let path = arg!(of.path(i, cx));
-            if path.first(node(&doc)).is_some() == one {
+            if path.first(node(&doc))?.is_some() == one {
                 return Ok(Value::bool(one));
             }
         }
@@ -201,7 +208,7 @@ evals! {
         if args[0].eval(cx, row)?.is_null() {
             return Ok(Value::Null);
         }
-        let value = binary::encode(&value_of(&args[0], cx, row)?);
+        let value = binary::encode(&value_of(&args[0], cx, row)?)?;
         let array = arg!(Args::of(e, args, row).document(1, cx));
         let value = node(&value);
         Ok(Value::bool(match node(&array) {

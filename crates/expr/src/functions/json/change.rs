@@ -55,26 +55,22 @@ fn each_pair(
 evals! {
     eval_set(e, args, cx, row) {
         each_pair((e, args), cx, row, |tree, path, value| {
-            tree.change(path, Change::Set, value);
-            Ok(())
+            tree.change(path, Change::Set, value)
         })
     }
     eval_insert(e, args, cx, row) {
         each_pair((e, args), cx, row, |tree, path, value| {
-            tree.change(path, Change::Insert, value);
-            Ok(())
+            tree.change(path, Change::Insert, value)
         })
     }
     eval_replace(e, args, cx, row) {
         each_pair((e, args), cx, row, |tree, path, value| {
-            tree.change(path, Change::Replace, value);
-            Ok(())
+            tree.change(path, Change::Replace, value)
         })
     }
     eval_append(e, args, cx, row) {
         each_pair((e, args), cx, row, |tree, path, value| {
-            tree.append(path, value);
-            Ok(())
+            tree.append(path, value)
         })
     }
     eval_array_insert(e, args, cx, row) {
@@ -82,8 +78,7 @@ evals! {
             if !matches!(path.legs.last(), Some(Leg::Cell(_))) {
                 return Err(SqlError::of(3165, &[]));
             }
-            tree.insert_element(path, value);
-            Ok(())
+            tree.insert_element(path, value)
         })
     }
     eval_remove(e, args, cx, row) {
@@ -102,7 +97,7 @@ evals! {
         let of = Args::of(e, args, row);
         let mut tree = arg!(of.tree(0, cx));
         for i in 1..of.len() {
-            tree = tree.merged(arg!(of.tree(i, cx)));
+            tree = tree.merged(arg!(of.tree(i, cx)))?;
         }
         finished(tree)
     }
@@ -113,7 +108,7 @@ evals! {
         for i in 1..of.len() {
             tree = match (tree, of.tree(i, cx)?) {
                 (_, None) => None,
-                (Some(tree), Some(patch)) => Some(tree.patched(patch)),
+                (Some(tree), Some(patch)) => Some(tree.patched(patch)?),
                 (None, Some(Json::Object(_))) => None,
                 (None, patch) => patch,
             };

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use vaquita_types::json::edit::Change;
 use vaquita_types::json::path::Path;
 use vaquita_types::json::{Json, in_place};
-use vaquita_types::{Kind, SqlError, SqlResult, Value};
+use vaquita_types::{Kind, SqlError, SqlResult, Value, memory};
 
 /// What is done at a path.
 #[derive(Debug)]
@@ -90,13 +90,16 @@ fn steps<'r>(
 }
 
 /// The document with all of it done in place; `None`: something does not fit.
-fn in_its_place(doc: &[u8], steps: &[Step]) -> Option<Vec<u8>> {
-    let mut doc = doc.to_vec();
+///
+/// # Errors
+/// As [`memory::reserve`].
+fn in_its_place(doc: &[u8], steps: &[Step]) -> SqlResult<Option<Vec<u8>>> {
+    let mut doc = memory::copied(doc)?;
     let done = steps.iter().all(|step| match step {
         Step::Put(how, path, value) => in_place::replace(&mut doc, &path.legs, *how, value),
         Step::Remove(path) => in_place::remove(&mut doc, &path.legs),
     });
-    done.then_some(doc)
+    Ok(done.then_some(doc))
 }
 
 evals! {
@@ -104,13 +107,13 @@ evals! {
         let mut list = Vec::new();
         let doc = arg!(steps(e, cx, row, &mut list));
         cx.state.worked(doc.len())?;
-        if let Some(doc) = in_its_place(&doc, &list) {
+        if let Some(doc) = in_its_place(&doc, &list)? {
             return Ok(Value::Json(Cow::Owned(doc)));
         }
-        let mut tree = node(&doc).to_tree();
+        let mut tree = node(&doc).to_tree()?;
         for step in list {
             match step {
-                Step::Put(change, path, value) => tree.change(&path, change, value),
+                Step::Put(change, path, value) => tree.change(&path, change, value)?,
                 Step::Remove(path) => tree.remove(&path),
             }
         }

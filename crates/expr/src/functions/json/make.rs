@@ -55,12 +55,12 @@ evals! {
             let key = key_of(&pair[0], cx, row)?;
             members.push((key, value_of(&pair[1], cx, row)?));
         }
-        finished(Json::object(members))
+        finished(Json::object(members)?)
     }
     eval_quote(e, args, cx, row) {
         let text = arg!(args[0].text(cx, row));
-        let mut out = Vec::with_capacity(text.len() + 2);
-        json::push_quoted(&json::in_utf8(&text, args[0].ty()), &mut out);
+        let mut out = Vec::new();
+        json::push_quoted(&json::in_utf8(&text, args[0].ty())?, &mut out)?;
         Ok(Value::owned(out))
     }
     eval_unquote(e, args, cx, row) {
@@ -69,12 +69,12 @@ evals! {
             Value::Null => Value::Null,
             Value::Json(doc) => {
                 let mut out = Vec::new();
-                json::push_unquoted(&node(&doc), &mut out);
+                json::push_unquoted(&node(&doc), &mut out)?;
                 Value::owned(out)
             }
             v => {
                 let text = v.to_text(args[0].ty());
-                let text = json::in_utf8(&text, args[0].ty());
+                let text = json::in_utf8(&text, args[0].ty())?;
                 match &*text {
                     [b'"', .., b'"'] => match json::parse::parse(&text) {
                         Ok(Json::Text(text)) => Value::owned(text),
@@ -89,7 +89,7 @@ evals! {
     eval_pretty(e, args, cx, row) {
         let doc = arg!(Args::of(e, args, row).document(0, cx));
         let mut out = Vec::new();
-        json::push_pretty(&doc, &mut out);
+        json::push_pretty(&doc, &mut out)?;
         Ok(Value::owned(out))
     }
     eval_size(e, args, cx, row) {

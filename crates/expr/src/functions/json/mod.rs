@@ -99,7 +99,7 @@ impl<'r> Args<'r> {
         if let Some(doc) = &doc {
             cx.state.worked(doc.len())?;
         }
-        Ok(doc.map(|doc| node(&doc).to_tree()))
+        doc.map(|doc| node(&doc).to_tree()).transpose()
     }
 
     /// An argument as a value within a document: text is a string, whatever it says.
@@ -124,7 +124,7 @@ impl<'r> Args<'r> {
         if matches!(v, Value::Bytes(_)) && arg.ty.collation == BINARY {
             return Err(SqlError::of(3144, &[&"binary"]));
         }
-        let text = if arg.is_text() { json::in_utf8(&text, &arg.ty) } else { text };
+        let text = if arg.is_text() { json::in_utf8(&text, &arg.ty)? } else { text };
         Path::parse(&text).map(Some)
     }
 
@@ -164,5 +164,5 @@ fn node(doc: &[u8]) -> JsonNode<'_> {
 
 /// A value within a document as a value of SQL: its own document.
 fn part(node: &JsonNode<'_>) -> SqlResult<Value<'static>> {
-    finished(node.to_tree())
+    finished(node.to_tree()?)
 }

@@ -51,7 +51,7 @@ evals! {
                 (b"schema-failed-keyword".to_vec(), text(keyword)),
             ];
         }
-        finished(Json::object(members))
+        finished(Json::object(members)?)
     }
 }
 

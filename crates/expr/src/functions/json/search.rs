@@ -7,7 +7,7 @@ use vaquita_engine::text::collation::Collation;
 use vaquita_types::json::binary::Node;
 use vaquita_types::json::path::{Leg, Location, Path, push_location};
 use vaquita_types::json::{self, Json};
-use vaquita_types::{SqlError, SqlResult, Value};
+use vaquita_types::{SqlError, SqlResult, Value, memory};
 
 pub(super) const FUNCTIONS: &[Function] =
     &[f("json_search", 3, MANY, |cx, name, args| document(cx, name, args, eval_search))];
@@ -17,7 +17,7 @@ fn escape(of: Option<&Expr>, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Op
     const DEFAULT: Option<u32> = Some(b'\\' as u32);
     let Some(of) = of else { return Ok(DEFAULT) };
     let Some(text) = of.text(cx, row)? else { return Ok(DEFAULT) };
-    let text = json::in_utf8(&text, of.ty());
+    let text = json::in_utf8(&text, of.ty())?;
     let text = String::from_utf8_lossy(&text);
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -33,7 +33,7 @@ evals! {
         let doc = arg!(of.document(0, cx));
         let one = arg!(of.is_one(1, cx));
         let pattern = arg!(args[2].text(cx, row));
-        let pattern = json::in_utf8(&pattern, args[2].ty());
+        let pattern = json::in_utf8(&pattern, args[2].ty())?;
         let escape = escape(args.get(3), cx, row)?;
         let mut paths = Vec::new();
         for i in 4..of.len() {
@@ -48,10 +48,10 @@ evals! {
         for mut path in paths {
             cx.state.worked(doc.len())?;
             path.legs.push(Leg::Ellipsis);
-            for (place, value) in path.seek_located(root) {
+            for (place, value) in path.seek_located(root)? {
                 let matches = matches!(value, Node::Text(text) if collation.like(text, &pattern, escape));
                 if matches && !found.contains(&place) {
-                    found.push(place);
+                    memory::push(&mut found, place)?;
                     if one {
                         break;
                     }
@@ -61,15 +61,16 @@ evals! {
                 break;
             }
         }
-        let mut texts = found.iter().map(|place| {
+        let mut texts = Vec::new();
+        for place in &found {
             let mut out = Vec::new();
-            push_location(root, place, &mut out);
-            Json::Text(out)
-        });
+            push_location(root, place, &mut out)?;
+            memory::push(&mut texts, Json::Text(out))?;
+        }
         match texts.len() {
             0 => Ok(Value::Null),
-            1 => finished(texts.next().unwrap_or(Json::Null)),
-            _ => finished(Json::Array(texts.collect())),
+            1 => finished(texts.pop().unwrap_or(Json::Null)),
+            _ => finished(Json::Array(texts)),
         }
     }
 }

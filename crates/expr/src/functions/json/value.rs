@@ -37,7 +37,7 @@ evals! {
             Err(e) => return Err(e),
         };
         let path = arg!(list.path(1, cx));
-        let found = path.seek(node(&doc));
+        let found = path.seek(node(&doc))?;
         let (found, missing) = match &found[..] {
             [] if of.on_empty != Instead::Error => return instead(of.on_empty, of, args, cx, row),
             [] => return Err(SqlError::new(3966, "No value was found by 'json_value' on the specified path.")),
@@ -88,7 +88,7 @@ fn typed(
         return super::part(found).map(Ok);
     }
     let as_text = matches!(target, Target::Char(..) | Target::Binary(_));
-    let Some((v, ty)) = scalar_of(found, as_text) else { return Ok(Err(wrong())) };
+    let Some((v, ty)) = scalar_of(found, as_text)? else { return Ok(Err(wrong())) };
     if v.is_null() {
         return Ok(Ok(v));
     }

@@ -2,6 +2,7 @@
 
 use super::Place;
 use crate::error::SqlResult;
+use crate::memory;
 use crate::number;
 use crate::sql_type::{BINARY, Kind, SqlType};
 use crate::value::Value;
@@ -100,8 +101,9 @@ impl Place<'_, '_> {
         (text.unwrap_or_else(|| format!("{value:.0e}")).into_bytes(), lost)
     }
 
-    /// Text in the column's character set, checked. What is malformed ends the text, what the character set does not
-    /// have becomes `?`: with warning 1366, unless it is malformed and of another character set.
+    /// Text in the column's character set, checked. What is malformed ends the text. Of another character set each malformed byte, and
+    /// what the column's character set does not have, becomes `?`, and a character that lacks its end at the end of the text counts as
+    /// what has no room.
     fn in_charset<'t>(&mut self, text: &'t [u8], from: Charset, to: Charset) -> SqlResult<Cow<'t, [u8]>> {
         if from == to || from == Charset::BINARY && to.mb_min_len == 1 {
             let Some(bad) = to.first_malformed(text) else { return Ok(Cow::Borrowed(text)) };
@@ -111,18 +113,25 @@ impl Place<'_, '_> {
         if is_same_in(text, from, to) {
             return Ok(Cow::Borrowed(text));
         }
-        // What is malformed cannot be converted: it counts as what has no room.
-        let text = match from.first_malformed(text) {
-            Some(bad) => {
-                self.too_long()?;
-                &text[..bad]
+        let mut converted = memory::with_room(memory::converted_len_max(from, to, text))?;
+        let (mut at, mut bad, mut is_cut) = (0, None, false);
+        while at < text.len() && !is_cut {
+            let rest = &text[at..];
+            let run = from.first_malformed(rest).unwrap_or(rest.len());
+            let outcome = convert(from, to, &rest[..run], &mut converted);
+            bad = bad.or(outcome.first.map(|first| at + first));
+            at += run;
+            is_cut = run < rest.len() && is_begun(from, &rest[run..]);
+            if run < rest.len() && !is_cut {
+                bad.get_or_insert(at);
+                convert(Charset::ASCII, to, b"?", &mut converted);
+                at += usize::from(from.mb_min_len);
             }
-            None => text,
-        };
-        let mut converted = Vec::with_capacity(text.len());
-        let outcome = convert(from, to, text, &mut converted);
-        if let Some(at) = outcome.first {
-            self.malformed(&text[at..])?;
+        }
+        match bad {
+            Some(at) => self.malformed(&text[at..])?,
+            None if is_cut => self.too_long()?,
+            None => {}
         }
         Ok(Cow::Owned(converted))
     }
@@ -228,6 +237,27 @@ impl Place<'_, '_> {
         }
         (bits, unknown)
     }
+}
+
+/// Whether the first bytes of what is no character could be one if more followed. How many follow is counted before it is looked what
+/// they are.
+fn is_begun(charset: Charset, rest: &[u8]) -> bool {
+    if charset == Charset::UTF8 || charset == Charset::UTF8MB4 {
+        let wanted = match rest[0] {
+            0xC2..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xF4 if charset == Charset::UTF8MB4 => 4,
+            _ => 1,
+        };
+        return rest.len() < wanted;
+    }
+    if rest.len() < charset.mb_min_len.into() {
+        return true;
+    }
+    // The second bytes that some character of each character set has.
+    let ends: &[&[u8]] = &[&[0xA1], &[0x40], &[0x80], &[0x31], &[0xA1, 0xA1], &[0xDC, 0x00], &[0x00, 0xDC]];
+    rest.len() < charset.mb_max_len.into()
+        && ends.iter().any(|end| charset.char_len(&[rest, end].concat()).is_some_and(|len| len > rest.len()))
 }
 
 pub(super) fn source_charset(v: &Value<'_>, from: &SqlType) -> Charset {
