@@ -362,6 +362,9 @@ fn together(a: CompareAs, b: CompareAs, of: [&Expr; 3]) -> CompareAs {
     match (a, b) {
         (CompareAs::DateTime | CompareAs::Date, CompareAs::DateTime | CompareAs::Date) => CompareAs::DateTime,
         (CompareAs::Int | CompareAs::Decimal, CompareAs::Int | CompareAs::Decimal) => CompareAs::Decimal,
+        // A date makes texts dates, wherever it stands.
+        (CompareAs::DateTime | CompareAs::Date, CompareAs::Text(_))
+        | (CompareAs::Text(_), CompareAs::DateTime | CompareAs::Date) => CompareAs::DateTime,
         _ => CompareAs::Double,
     }
 }

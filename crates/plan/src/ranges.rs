@@ -230,7 +230,7 @@ impl Column<'_> {
         let whole = cut(engine_column, part.prefix_len, &stored).len();
         let shortened = part.prefix_len > 0;
         stored.truncate(whole);
-        if shortened && is != Bounded::Exact && is != Bounded::Null {
+        if shortened && !matches!(is, Bounded::Exact | Bounded::Null | Bounded::Absent) {
             is = Bounded::Unknown;
         }
         let above = |inclusive: bool| {
@@ -256,6 +256,7 @@ impl Column<'_> {
                 Some(both)
             }
             (CmpOp::Ne, _) => Some(vec![Interval { low: Some((None, false)), high: None }]),
+            (_, Bounded::Absent) => None,
             (CmpOp::Lt | CmpOp::Le, Bounded::Above) => Some(below(false)),
             (CmpOp::Lt | CmpOp::Le, Bounded::Below) => Some(below(true)),
             (CmpOp::Gt | CmpOp::Ge, Bounded::Above) => Some(above(true)),

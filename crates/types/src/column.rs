@@ -87,6 +87,23 @@ impl ColumnType {
         }
     }
 
+    /// Bytes of a stored value that is an integer: of the integer types, BIT, ENUM and SET; 0 of others.
+    pub fn integer_width(&self) -> u8 {
+        match self.storage {
+            Storage::Int(n) | Storage::UInt(n) => n,
+            Storage::Bit(n) | Storage::Enum(n) | Storage::Set(n) => n,
+            _ => 0,
+        }
+    }
+
+    /// Digits of a second that the column keeps.
+    pub fn second_digits(&self) -> u8 {
+        match self.storage {
+            Storage::Time(digits) | Storage::DateTime(digits) | Storage::Timestamp(digits) => digits,
+            _ => 0,
+        }
+    }
+
     /// Reads a stored value; strings borrow it. Bytes that are no value of the type give zero values.
     #[inline]
     pub fn decode<'v>(&'v self, stored: Option<&'v [u8]>, time_zone: &TimeZone) -> Value<'v> {

@@ -83,7 +83,39 @@ fn family(ty: &SqlType) -> Family {
     }
 }
 
+/// What a value is in the order that a comparison goes by, whatever it is compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Point {
+    /// An integer.
+    Int(i128),
+    /// A DOUBLE.
+    Double(f64),
+    /// An exact number.
+    Decimal(Decimal),
+    /// A date with time; of a comparison of dates its time counts for nothing.
+    Moment(DateTime),
+    /// Microseconds of a TIME.
+    Time(i64),
+}
+
 impl CompareAs {
+    /// The place of a value among numbers or times; `None` if the comparison goes by text, by documents, or by the form of
+    /// what it is compared with, as with text that is no date.
+    pub fn point(self, v: &Value<'_>, cx: &mut Cx<'_>) -> Option<Point> {
+        if v.is_null() {
+            return None;
+        }
+        match self {
+            CompareAs::Int => Some(Point::Int(integer(v, cx))),
+            CompareAs::Double => Some(Point::Double(v.to_f64(cx))),
+            CompareAs::Decimal => Some(Point::Decimal(v.to_decimal(cx))),
+            CompareAs::Date | CompareAs::DateTime => moment(v, cx).map(Point::Moment),
+            CompareAs::LooseDateTime => Some(Point::Moment(moment(v, cx).unwrap_or_default())),
+            CompareAs::Time => whole_time(v, cx).map(Point::Time),
+            CompareAs::Text(_) | CompareAs::Json => None,
+        }
+    }
+
     /// How MySQL compares such operands. Text compares by `collation`, the one that coercion gave.
     ///
     /// | operands | compare as |

@@ -123,6 +123,18 @@ impl TimeZone {
         }
     }
 
+    /// Whether a local time comes twice, or borders on those that do: moments do not order as local times do there.
+    pub fn is_repeated(&self, local: i64) -> bool {
+        match &self.0 {
+            Kind::Fixed(_) => false,
+            Kind::Zone(zone) => (0..zone.transitions.len()).any(|n| {
+                let (at, before, after) = (zone.transitions[n].at, zone.offset(n), zone.offset(n + 1));
+                let (first, last) = (at + i64::from(after), at + i64::from(before));
+                after < before && (first..=last).contains(&local)
+            }),
+        }
+    }
+
     /// As [`TimeZone::to_utc`]; in a gap the moment at which the clock is set forward.
     #[inline]
     pub fn to_utc_lenient(&self, local: i64) -> i64 {

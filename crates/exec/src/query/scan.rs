@@ -913,7 +913,9 @@ fn key_bytes(
         match bound(&info.columns[part.column], &value, expr.ty(), *how, cx, out) {
             Bounded::Exact => ends.push(out.len()),
             Bounded::Unknown => return Ok(KeyIs::Unknown),
-            Bounded::Null | Bounded::Above | Bounded::Below => return Ok(KeyIs::Nothing),
+            Bounded::Null | Bounded::Above | Bounded::Below | Bounded::Absent => {
+                return Ok(KeyIs::Nothing);
+            }
         }
     }
     Ok(KeyIs::Known)
@@ -946,7 +948,9 @@ fn key_bytes_nullable(
             }
             Bounded::Null if *null_safe => ends.push(NULL_FIELD),
             Bounded::Unknown => return Ok(KeyIs::Unknown),
-            Bounded::Null | Bounded::Above | Bounded::Below => return Ok(KeyIs::Nothing),
+            Bounded::Null | Bounded::Above | Bounded::Below | Bounded::Absent => {
+                return Ok(KeyIs::Nothing);
+            }
         }
     }
     Ok(KeyIs::Known)

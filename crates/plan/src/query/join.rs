@@ -570,7 +570,9 @@ impl Planning<'_, '_, '_> {
             Path::Range { .. } => access.rows > MANY_ROWS,
             Path::Point { .. } | Path::Ref { .. } | Path::FullText { .. } | Path::Rows => false,
         };
-        let parts = self.estimator.parts_of(slot, known, &refs);
+        // What is read once into memory serves all rows of the tables before: none of their values may leave parts out.
+        let before = if access.hash { TableSet::default() } else { known };
+        let parts = self.estimator.parts_of(slot, before, &refs);
         let parts_now = self.estimator.parts_now(slot, parts.as_ref(), cx);
         let rows_now = self.estimator.rows_now(slot, parts_now.as_deref());
         self.reads[slot] = Some(Read {
