@@ -14,7 +14,7 @@ use vaquita_catalog::partitioning::Partitioned;
 use vaquita_engine::table::Field;
 use vaquita_expr::{EvalCx, Expr, Row, TableSet};
 use vaquita_parser::ast::Ident;
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{Kind, SqlError, SqlResult};
 
 /// Which parts of a partitioned table are read.
 #[derive(Debug, Clone)]
@@ -119,6 +119,9 @@ impl ReadParts {
         let mut of_level = |level: &Level, at: usize| -> SqlResult<Option<Vec<bool>>> {
             let Some(index) = parts.keys.get(at) else { return Ok(None) };
             let Some(ranges) = ranges_of(info, index, sarg, row, cx)? else { return Ok(None) };
+            if matches!(level, Level::Key(..)) && ranges.iter().any(|range| has_zero(info, level, range)) {
+                return Ok(None);
+            }
             Ok(of_ranges(level, &ranges))
         };
         let tops = of_level(top, 0)?;
@@ -150,6 +153,15 @@ fn concerns(sarg: &Sarg, columns: &[usize]) -> bool {
         Sarg::And(list) | Sarg::Or(list) => list.iter().any(|sarg| concerns(sarg, columns)),
         Sarg::Leaf(leaf) => columns.contains(&leaf.column),
     }
+}
+
+/// Whether a key has the zero of a FLOAT or DOUBLE. Both zeros are equal, and KEY puts them into partitions of their own.
+fn has_zero(info: &TableInfo, level: &Level, range: &KeyRange) -> bool {
+    level.columns().iter().zip(&range.lower).any(|(column, field)| {
+        let kind = info.columns[*column].sql_type().kind;
+        let is_zero = |stored: &[u8]| stored.iter().all(|b| matches!(b, 0 | 0x80));
+        matches!(kind, Kind::Float | Kind::Double) && field.as_deref().is_some_and(is_zero)
+    })
 }
 
 /// The partitions of a level that have rows of one of the intervals, perhaps; `None`: all.
