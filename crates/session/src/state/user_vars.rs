@@ -24,6 +24,8 @@ pub struct UserVars {
     by_name: HashMap<Box<[u8]>, UserVar, foldhash::fast::RandomState>,
     /// Who pays for them.
     account: Arc<Account>,
+    /// How often one was set.
+    sets: u64,
 }
 
 impl UserVars {
@@ -53,6 +55,7 @@ impl UserVars {
                 lower.as_slice()
             }
         };
+        self.sets += 1;
         let new = memory_of(&value);
         let var = UserVar { value, ty };
         match self.by_name.get_mut(name) {
@@ -70,6 +73,11 @@ impl UserVars {
             }
         }
         Ok(())
+    }
+
+    /// How often one was set: whether any was since somebody looked.
+    pub fn sets(&self) -> u64 {
+        self.sets
     }
 
     /// Forgets all.
