@@ -230,7 +230,7 @@ pub fn digest(sql: &[u8], mode: ParseMode, digest: &mut Digest) -> bool {
         match token.kind {
             T::Eof => break,
             T::Semi => {
-                if lexer.next().kind == T::Eof {
+                if lexer.next().kind == T::Eof && lexer.is_exhausted() {
                     break;
                 }
                 return false;

@@ -158,6 +158,11 @@ impl<'a> Lexer<'a> {
         self.pos
     }
 
+    /// Whether the text has been read to its last byte, a zero byte and the space around it included.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.pos >= self.sql.len()
+    }
+
     #[inline]
     fn token(&mut self, kind: T, start: usize, end: usize) -> Token {
         self.pos = end;
@@ -202,6 +207,10 @@ impl<'a> Lexer<'a> {
             b'"' => self.string(T::String, start, start),
             b'.' => self.dot(start),
             b'@' => self.variable(start),
+            // Clients send the end of a C string along.
+            0 if !self.executing && self.sql[start + 1..].trim_ascii().is_empty() => {
+                self.token(T::Eof, start, start)
+            }
             _ => self.operator(byte, start),
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use vaquita_engine::WaitHook;
 use vaquita_sql::accounts::Account;
-use vaquita_sql::{ConnectInfo, Prepared, ResultSink, SqlError, SqlResult, Transport, Value};
+use vaquita_sql::{ConnectInfo, Prepared, ResultSink, SessionChange, SqlError, SqlResult, Transport, Value};
 
 /// The database behind the door.
 pub trait Backend: Send + Sync + 'static {
@@ -37,9 +37,6 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Settings for all connections, as they are now.
     fn limits(&self) -> DoorLimits;
-
-    /// The line of COM_STATISTICS.
-    fn statistics(&self) -> String;
 
     /// The default collation of the server, for the greeting.
     fn collation(&self) -> u16;
@@ -87,11 +84,19 @@ pub trait Client: Send {
         String::from_utf8_lossy(bytes).into_owned()
     }
 
+    /// The line of COM_STATISTICS.
+    fn statistics(&mut self) -> String;
+
     /// USE.
     ///
     /// # Errors
     /// 1049, 1044.
     fn use_database(&mut self, name: &str) -> SqlResult<()>;
+
+    /// What of the session the last command has changed that is no statement.
+    fn take_changes(&mut self) -> Vec<SessionChange> {
+        Vec::new()
+    }
 
     /// As freshly connected.
     ///
@@ -182,6 +187,8 @@ pub struct Hooks {
     pub tls: Option<(String, String)>,
     /// The connection is compressed.
     pub compressed: bool,
+    /// An OK packet ends rows, which has room for what changed of the session.
+    pub tells_after_rows: bool,
 }
 
 impl std::fmt::Debug for Hooks {

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use vaquita_sql::accounts::Account;
 use vaquita_sql::process::stage_name;
 use vaquita_sql::{
-    ConnectInfo, Connection, Database, Prepared, ResultSink, SqlError, SqlResult, Transport, Value,
+    ConnectInfo, Connection, Database, Prepared, ResultSink, SessionChange, SqlError, SqlResult, Transport,
+    Value,
 };
 
 /// A database to put a door in front of.
@@ -46,6 +47,7 @@ impl Backend for DatabaseBackend {
         connection.set_kill_hook(hooks.kill);
         connection.set_tls(hooks.tls);
         connection.set_compressed(hooks.compressed);
+        connection.set_tells_after_rows(hooks.tells_after_rows);
         connection.run_init_connect()?;
         Ok(Box::new(Session(connection)))
     }
@@ -64,17 +66,6 @@ impl Backend for DatabaseBackend {
             require_secure_transport: globals.is_on("require_secure_transport"),
             disconnect_on_expired_password: globals.is_on("disconnect_on_expired_password"),
         }
-    }
-
-    fn statistics(&self) -> String {
-        let uptime = self.0.opened().elapsed().as_secs();
-        let questions = self.0.status().questions();
-        let threads = self.0.processes().len();
-        let average = questions as f64 / uptime.max(1) as f64;
-        format!(
-            "Uptime: {uptime}  Threads: {threads}  Questions: {questions}  Slow queries: 0  Opens: 0  \
-             Flush tables: 1  Open tables: 0  Queries per second avg: {average:.3}"
-        )
     }
 
     fn collation(&self) -> u16 {
@@ -116,6 +107,14 @@ impl Client for Session {
 
     fn name_of(&self, bytes: &[u8]) -> String {
         self.0.client_text(bytes)
+    }
+
+    fn statistics(&mut self) -> String {
+        self.0.statistics()
+    }
+
+    fn take_changes(&mut self) -> Vec<SessionChange> {
+        self.0.take_changes()
     }
 
     fn use_database(&mut self, name: &str) -> SqlResult<()> {

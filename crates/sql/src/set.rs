@@ -265,7 +265,14 @@ pub(crate) fn list(global: bool, db: &Database, state: &SessionState) -> Vec<(&'
         };
         Some((def.name, value.show(def.kind)))
     };
-    VarId::all().filter_map(line).collect()
+    let mut lines: Vec<_> = VarId::all().filter_map(line).collect();
+    // The older name, which programs still look for.
+    if let Some((_, engine)) = lines.iter().find(|(name, _)| *name == "default_storage_engine") {
+        let engine = engine.clone();
+        let at = lines.partition_point(|(name, _)| *name < "storage_engine");
+        lines.insert(at, ("storage_engine", engine));
+    }
+    lines
 }
 
 /// What a global variable gets if `value` is asked for. Another variable may follow it.

@@ -692,3 +692,145 @@ fn what_is_not_done_is_not_said_to_be() {
         assert_eq!(run(&mut c, sql), answer, "{sql}");
     }
 }
+
+/// As MySQL 5.6.24 and MariaDB 10.11 answer. Clients send the end of a C string along.
+#[test]
+fn a_zero_byte_may_end_a_text_and_be_nowhere_else() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    for (sql, answer) in [
+        ("select 1\0", "1"),
+        ("select 1 \0 \n", "1"),
+        ("select 1; select 2\0", "1; 2"),
+        ("select 1;\0", "1; 1065 Query was empty"),
+        ("\0", "1065 Query was empty"),
+        ("select hex('a\0')", "6100"),
+        ("select 1\0\0", "1064"),
+        ("select \0 1", "1064"),
+        ("select 1\0; select 2", "1064"),
+    ] {
+        let mut sink = Collected::default();
+        let done = c.query(sql.as_bytes(), &mut sink);
+        let rows = sink.results.iter().map(|result| result.rows[0][0].clone().unwrap_or_default());
+        let mut answers: Vec<String> = rows.collect();
+        match done {
+            Err(e) if e.code == 1064 => answers.push("1064".into()),
+            Err(e) => answers.push(format!("{} {}", e.code, e.message)),
+            Ok(()) => {}
+        }
+        assert_eq!(answers.join("; "), answer, "{sql:?}");
+    }
+    for (sql, code) in [
+        ("select 2\0", 0),
+        ("select 2;\0", 0),
+        ("select 2\0 ", 0),
+        ("select 2\0\0", 1064),
+        ("select \0 2", 1064),
+    ] {
+        assert_eq!(c.prepare(sql.as_bytes()).err().map_or(0, |e| e.code), code, "{sql:?}");
+    }
+    run(&mut c, "create database d; use d");
+    assert_eq!(run(&mut c, "create view v as select 1 as a\0"), "");
+    assert_eq!(run(&mut c, "create procedure p() select 'x'\0"), "");
+    assert_eq!(run(&mut c, "call p()"), "x");
+    let body = "select routine_definition from information_schema.routines where routine_name = 'p'";
+    assert_eq!(run(&mut c, body), "select 'x'");
+}
+
+/// As the manual of MySQL 5.7 has it (mysql_reset_connection): values are the global ones, whatever the client said.
+#[test]
+fn a_reset_session_is_as_new() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let sets = "select @@character_set_client, @@character_set_connection, @@collation_connection, \
+                @@character_set_results, @@character_set_database, @@collation_database";
+    run(
+        &mut c,
+        "create database d character set latin2; use d; create table t (id int auto_increment primary key)",
+    );
+    let fresh = run(&mut c, sets);
+    for changed in
+        ["set names latin1", "set collation_connection = utf8_bin", "set character_set_results = null"]
+    {
+        run(&mut c, changed);
+        c.reset().expect("it is reset");
+        assert_eq!(run(&mut c, sets), fresh, "{changed}");
+    }
+    run(&mut c, "set sql_mode = '', @u = 1; insert into t values (); create temporary table tt (a int)");
+    run(&mut c, "prepare s from 'select 1'; do get_lock('l', 0); lock tables t write");
+    c.reset().expect("it is reset");
+    for (sql, answer) in [
+        ("select database(), @u, last_insert_id(), found_rows(), is_free_lock('l')", "d|NULL|0|0|1"),
+        ("select @@sql_mode = @@global.sql_mode", "1"),
+        ("execute s", "1243 Unknown prepared statement handler (s) given to EXECUTE"),
+        ("select * from tt", "1146 Table 'd.tt' doesn't exist"),
+        ("create table u (a int)", ""),
+    ] {
+        assert_eq!(run(&mut c, sql), answer, "{sql}");
+    }
+}
+
+/// As MariaDB 10.11 tells, and as the manual of MySQL 5.7 lists it.
+#[test]
+fn clients_hear_what_changes_their_session() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "create database d; use d; create table t (a int); set session_track_schema = 0");
+    run(&mut c, "set session_track_system_variables = '', session_track_state_change = 1");
+    for (sql, told) in [
+        ("do 1", false),
+        ("set @a = 1", true),
+        ("set @a = 1", true),
+        ("select @b := 2", true),
+        ("select 1 into @c", true),
+        ("create temporary table tt (a int)", true),
+        ("insert into tt values (1)", false),
+        ("alter table tt add b int", true),
+        ("drop temporary table tt", true),
+        ("prepare s from 'select 1'", true),
+        ("execute s", false),
+        ("deallocate prepare s", true),
+        ("use d", true),
+        ("set names utf8", true),
+        ("begin", false),
+        ("insert into t values (1)", false),
+        ("commit", false),
+        ("set global max_connections = 151", false),
+    ] {
+        let mut sink = Collected::default();
+        c.query(sql.as_bytes(), &mut sink).expect(sql);
+        let changes = sink.results.pop().expect("a result").done.changes;
+        assert_eq!(!changes.is_empty(), told, "{sql}: {changes:?}");
+    }
+    c.set_tells_after_rows(false);
+    let mut tells = |sql: &str| {
+        let mut sink = Collected::default();
+        c.query(sql.as_bytes(), &mut sink).expect(sql);
+        !sink.results.pop().expect("a result").done.changes.is_empty()
+    };
+    assert_eq!([tells("select @b := 2"), tells("do 1"), tells("do 1")], [false, true, false]);
+}
+
+#[test]
+fn the_line_for_people_has_what_is_counted() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    run(&mut c, "flush tables; set long_query_time = 0; create database d; create table d.t (a int)");
+    let line = c.statistics();
+    let number = |name: &str| {
+        let rest = line.split_once(&format!("{name}: ")).expect(name).1;
+        rest.split(' ').next().expect("a number").parse::<u64>().expect("a number")
+    };
+    assert_eq!((number("Threads"), number("Flush tables")), (1, 2), "{line}");
+    assert!(number("Questions") >= 4 && number("Slow queries") >= 1 && number("Opens") >= 1, "{line}");
+}
+
+/// Programs of the time of MySQL 5.6 look for both.
+#[test]
+fn older_names_are_listed() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "show variables like 'storage_engine'"), "storage_engine|InnoDB");
+    let plugin = "select plugin_status from information_schema.plugins where plugin_name = 'partition'";
+    assert_eq!(run(&mut c, plugin), "ACTIVE");
+}

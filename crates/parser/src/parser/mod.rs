@@ -209,10 +209,10 @@ impl<'a> Parser<'a> {
         Ok(Parsed { stmt: Stmt::Empty, span: Span { start: end, end }, next, params: 0, lifted: 0 })
     }
 
-    /// At the semicolon: where text follows, if any does.
+    /// At the semicolon: where text follows, if any does. A zero byte at the end is one: an empty statement.
     fn next_statement(&self) -> Option<usize> {
         let mut lexer = self.s.lexer;
-        (lexer.next().kind != T::Eof).then_some(self.s.lexer.position())
+        (lexer.next().kind != T::Eof || !lexer.is_exhausted()).then_some(self.s.lexer.position())
     }
 
     fn into_error(self) -> ParseError {

@@ -12,7 +12,7 @@ use crate::protocol::Capabilities;
 use crate::protocol::columns::{push_definitions, push_field, push_parameter};
 use crate::protocol::command::{CURSOR_READ_ONLY, Command};
 use crate::protocol::params;
-use crate::protocol::reply::{push_end_of_rows, push_eof, push_error_as, push_plain_ok, status};
+use crate::protocol::reply::{push_end_of_rows, push_eof, push_error_as, push_ok, push_plain_ok, status};
 use crate::shared::Shared;
 use std::time::Duration;
 use vaquita_net::hand_over_if_busy;
@@ -103,7 +103,7 @@ impl Active {
             Command::InitDb(name) => self.init_db(name, line),
             Command::FieldList(table, wild) => self.field_list(table, wild, line),
             Command::Statistics => {
-                line.out.packet(shared.backend.statistics().as_bytes());
+                line.out.packet(self.client.statistics().as_bytes());
                 Outcome::Done
             }
             Command::ProcessInfo => self.query(b"SHOW PROCESSLIST", line),
@@ -331,7 +331,11 @@ impl Active {
         match self.client.use_database(&name) {
             Ok(()) => {
                 self.database = name;
-                self.ok(line)
+                let status = self.client.status_flags();
+                let done =
+                    Completion { status, changes: self.client.take_changes(), ..Completion::default() };
+                push_ok(line.out, self.capabilities, &done);
+                Outcome::Done
             }
             Err(error) => self.refuse(line, &error),
         }

@@ -400,6 +400,7 @@ impl Connection {
             kill: Arc::new(move || place.kill()),
             tls: self.channel.tls().and_then(tls::names),
             compressed: capabilities.has(Capabilities::COMPRESS),
+            tells_after_rows: capabilities.has(Capabilities::DEPRECATE_EOF),
         }
     }
 

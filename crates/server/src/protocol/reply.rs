@@ -113,7 +113,8 @@ fn push_changes(out: &mut Vec<u8>, changes: &[SessionChange]) {
                 1
             }
             SessionChange::State => {
-                push_string(&mut data, b"1");
+                // Not as long as a string again: MariaDB 10.11 sends the one character, too.
+                data.push(b'1');
                 2
             }
             SessionChange::TransactionCharacteristics(text) => {
@@ -229,6 +230,7 @@ mod tests {
         let done = Completion {
             status: 2,
             changes: vec![
+                SessionChange::State,
                 SessionChange::Schema("test".into()),
                 SessionChange::Variable { name: "autocommit".into(), value: "OFF".into() },
             ],
@@ -236,7 +238,10 @@ mod tests {
         };
         let mut out = Output::default();
         push_ok(&mut out, Capabilities::SESSION_TRACK, &done);
-        assert_eq!(&out.buf[4..], b"\0\0\0\x02\x40\0\0\0\x18\x01\x05\x04test\0\x0f\x0aautocommit\x03OFF");
+        assert_eq!(
+            &out.buf[4..],
+            b"\0\0\0\x02\x40\0\0\0\x1b\x02\x011\x01\x05\x04test\0\x0f\x0aautocommit\x03OFF"
+        );
         let mut out = Output::default();
         push_ok(&mut out, OLD, &done);
         assert_eq!(&out.buf[4..], b"\0\0\0\x02\0\0\0");

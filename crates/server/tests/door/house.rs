@@ -163,10 +163,6 @@ impl Backend for House {
         *self.door.lock()
     }
 
-    fn statistics(&self) -> String {
-        "Uptime: 1  Threads: 1".into()
-    }
-
     fn collation(&self) -> u16 {
         45
     }
@@ -271,6 +267,10 @@ impl Guest {
 }
 
 impl Client for Guest {
+    fn statistics(&mut self) -> String {
+        "Uptime: 1  Threads: 1".into()
+    }
+
     fn query(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> SqlResult<()> {
         let text = String::from_utf8_lossy(sql).into_owned();
         let words: Vec<&str> = text.split(' ').collect();

@@ -24,6 +24,8 @@ pub struct UserVars {
     by_name: HashMap<Box<[u8]>, UserVar, foldhash::fast::RandomState>,
     /// Who pays for them.
     account: Arc<Account>,
+    /// How often one was set.
+    sets: u64,
 }
 
 impl UserVars {
@@ -60,6 +62,7 @@ impl UserVars {
             }
             value => value,
         };
+        self.sets += 1;
         let new = memory_of(&value);
         let var = UserVar { value, ty };
         match self.by_name.get_mut(name) {
@@ -77,6 +80,11 @@ impl UserVars {
             }
         }
         Ok(())
+    }
+
+    /// How often one was set: whether any was since somebody looked.
+    pub fn sets(&self) -> u64 {
+        self.sets
     }
 
     /// Forgets all.

@@ -135,6 +135,8 @@ pub struct Status {
     pub aborted_clients: AtomicU64,
     /// Most connections at a time.
     pub max_used_connections: AtomicU64,
+    /// FLUSH TABLES of all tables.
+    pub flushed_tables: AtomicU64,
     /// Seconds after the opening of the folder at which FLUSH STATUS was last.
     pub flushed_at: AtomicU64,
     /// Connections refused because there were too many.

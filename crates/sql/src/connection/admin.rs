@@ -4,6 +4,7 @@ use super::{Connection, text_of};
 use crate::database::DoorFlush;
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use vaquita_engine::AccessMode;
 use vaquita_exec::Outcome;
 use vaquita_expr::scope::unknown_column;
@@ -363,6 +364,9 @@ impl Connection {
 
     fn flush_tables(&mut self, tables: &[ast::ObjectName<'_>], lock: ast::FlushLock) -> SqlResult<()> {
         self.db.plans.clear();
+        if tables.is_empty() {
+            self.db.status.flushed_tables.fetch_add(1, Ordering::Relaxed);
+        }
         match lock {
             ast::FlushLock::None => Ok(()),
             ast::FlushLock::Read if tables.is_empty() => {

@@ -131,6 +131,8 @@ impl Connection {
             status_due: Instant::now() + super::run::STATUS_EVERY,
             kind: Com::Other,
             state_changed: false,
+            told_state: (0, 0),
+            tells_after_rows: true,
             is_insider: false,
             has_everything: false,
             usage: None,
@@ -222,10 +224,7 @@ impl Connection {
         self.multi_statements = info.multi_statements;
         self.interactive = info.interactive;
         crate::set::connect_collation(&mut self.state, info.collation);
-        if info.interactive {
-            let timeout = self.db.globals.get(id::INTERACTIVE_TIMEOUT);
-            self.state.vars.put(id::WAIT_TIMEOUT, timeout);
-        }
+        self.use_idle_timeout();
         self.settings_changed();
         if self.db.logs.general_on() {
             let database = info.database.as_deref().unwrap_or_default();
@@ -235,6 +234,14 @@ impl Connection {
         match info.database {
             Some(name) if !name.is_empty() => self.use_database(&name),
             _ => Ok(()),
+        }
+    }
+
+    /// `wait_timeout` of an interactive client is the other one.
+    pub(super) fn use_idle_timeout(&mut self) {
+        if self.interactive {
+            let timeout = self.db.globals.get(id::INTERACTIVE_TIMEOUT);
+            self.state.vars.put(id::WAIT_TIMEOUT, timeout);
         }
     }
 

@@ -126,6 +126,10 @@ pub struct Connection {
     kind: Com,
     /// Something that session tracking calls state has changed.
     state_changed: bool,
+    /// How often user variables and temporary tables had changed when the client was told last.
+    told_state: (u64, u64),
+    /// Changes of the session reach the client after rows, too.
+    tells_after_rows: bool,
     is_insider: bool,
     /// All privileges, whatever the accounts say: of the program that has the folder open, and of who came in when accounts
     /// were not asked.
@@ -193,7 +197,19 @@ impl Connection {
         if self.state.vars.get(id::SESSION_TRACK_SCHEMA).uint() != 0 {
             self.state.changes.push(SessionChange::Schema(name.to_owned()));
         }
+        self.state_changed = true;
         Ok(())
+    }
+
+    /// What of the session has changed by a command that is no statement (COM_INIT_DB).
+    pub fn take_changes(&mut self) -> Vec<SessionChange> {
+        self.tell_changed_state(false);
+        std::mem::take(&mut self.state.changes)
+    }
+
+    /// Whether the client is told of changes after rows, too: not if an EOF packet ends them.
+    pub fn set_tells_after_rows(&mut self, tells: bool) {
+        self.tells_after_rows = tells;
     }
 
     /// Error 1044.
@@ -216,8 +232,9 @@ impl Connection {
         found.map(|collation| collation.unwrap_or(self.state.vars.collation_server)).ok_or_else(unknown)
     }
 
-    /// Back to the state after connecting (COM_RESET_CONNECTION): transaction rolled back, variables, prepared
-    /// statements, locks and user variables forgotten.
+    /// Back to the state after connecting (COM_RESET_CONNECTION): transaction rolled back, variables as the global ones
+    /// are (those of character sets, too, whatever the client asked for when it came), prepared statements, locks and user
+    /// variables forgotten. The database stays.
     ///
     /// # Errors
     /// Those of the rollback.
@@ -230,17 +247,31 @@ impl Connection {
         self.close_all_statements();
         self.transaction = transaction::Characteristics::default();
         self.db.processes.locks().release_all(self.id());
-        let collation = self.state.vars.collation_connection;
+        let vars = &self.state.vars;
+        let database =
+            [id::CHARACTER_SET_DATABASE, id::COLLATION_DATABASE].map(|var| (var, vars.get(var).clone()));
+        let connections = vars.get(id::MAX_USER_CONNECTIONS).clone();
         self.state.vars = self.db.globals.session();
-        crate::set::connect_collation(&mut self.state, collation);
+        if !self.state.database.is_empty() {
+            database.into_iter().for_each(|(var, value)| self.state.vars.put(var, value));
+        }
+        // Of the account.
+        self.state.vars.put(id::MAX_USER_CONNECTIONS, connections);
+        self.use_idle_timeout();
         self.state.warnings = vaquita_types::Warnings::new(self.state.vars.max_error_count);
         self.state.roles = self.db.accounts().first_roles(&self.state.account_user, &self.state.account_host);
         self.take_privileges();
         self.state.user_vars.clear();
         self.state.last_insert_id = 0;
+        self.state.new_insert_id = None;
+        (self.state.generated, self.state.generates) = (false, false);
         self.state.found_rows = 0;
         self.state.row_count = 0;
+        self.state.error_count = 0;
+        self.state.changes.clear();
         self.settings_changed();
+        self.state_changed = false;
+        self.told_state = self.state_now();
         done
     }
 

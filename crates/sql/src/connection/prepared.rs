@@ -110,7 +110,8 @@ impl Connection {
         let arena = Bump::new();
         let mode = self.parse_mode(planning.key.is_some());
         let parsed = vaquita_parser::parse(sql, &arena, mode).map_err(|e| syntax_error(&e))?;
-        if let Some(next) = parsed.next {
+        // A zero byte that ends the text is no second statement.
+        if let Some(next) = parsed.next.filter(|&next| sql[next..].trim_ascii() != [0]) {
             return Err(syntax_error(&vaquita_parser::ParseError::syntax(sql, next)));
         }
         if !can_be_prepared(&parsed.stmt) {
@@ -505,6 +506,7 @@ impl Connection {
         }
         let (id, _) = self.make_prepared(&sql)?;
         self.prepared.by_name.insert(name, id);
+        self.state_changed = true;
         Ok(Outcome { info: "Statement prepared".into(), ..Outcome::default() })
     }
 
@@ -548,6 +550,7 @@ impl Connection {
         match self.prepared.by_name.remove(&name.to_lowercase()) {
             Some(id) => {
                 self.close_statement(id);
+                self.state_changed = true;
                 Ok(Outcome::default())
             }
             None => Err(SqlError::new(

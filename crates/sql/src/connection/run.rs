@@ -41,6 +41,28 @@ impl Connection {
         self.state.status.reset();
     }
 
+    /// The line of COM_STATISTICS. The session's own counters are in it up to now.
+    pub fn statistics(&mut self) -> String {
+        self.tell_status();
+        let db = &self.db;
+        let uptime = db.opened.elapsed().as_secs();
+        let (questions, slow) = {
+            let all = db.status.ended.lock();
+            (all.questions, all.slow_queries)
+        };
+        let dict = &db.engine.core().dict;
+        format!(
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {slow}  Opens: {}  Flush tables: {}  \
+             Open tables: {}  Queries per second avg: {:.3}",
+            db.processes.connected(),
+            dict.tables_opened(),
+            // The one of the start counts.
+            db.status.flushed_tables.load(Ordering::Relaxed) + 1,
+            dict.tables_in_memory(),
+            questions as f64 / uptime.max(1) as f64
+        )
+    }
+
     /// FLUSH STATUS: the session's counters begin anew, those of the folder go on with what they were.
     pub(super) fn flush_status(&mut self) {
         self.tell_status();
@@ -418,7 +440,7 @@ impl Connection {
         }
         self.took = self.took_so_far();
         let mut flags = self.status_flags() | self.work_flags(self.took) | status | outcome.status;
-        self.tell_changed_state();
+        self.tell_changed_state(outcome.has_result);
         let changes = std::mem::take(&mut self.state.changes);
         if !changes.is_empty() {
             flags |= flag::SESSION_CHANGED;
@@ -434,9 +456,20 @@ impl Connection {
         })
     }
 
-    /// Adds to the changes that there were some, if the client wants to hear that.
-    fn tell_changed_state(&mut self) {
-        let changed = std::mem::take(&mut self.state_changed);
+    /// How often what others set behind the session's back has changed: user variables, temporary tables.
+    pub(super) fn state_now(&self) -> (u64, u64) {
+        (self.state.user_vars.sets(), self.engine.temporary_generation())
+    }
+
+    /// Adds to the changes that there were some, if the client wants to hear that, and can: what cannot be said after rows
+    /// is said with the next answer that has none.
+    pub(super) fn tell_changed_state(&mut self, after_rows: bool) {
+        let now = self.state_now();
+        if after_rows && !self.tells_after_rows {
+            return;
+        }
+        let told = std::mem::replace(&mut self.told_state, now);
+        let changed = std::mem::take(&mut self.state_changed) || told != now;
         if changed && self.state.vars.get(id::SESSION_TRACK_STATE_CHANGE).uint() != 0 {
             self.state.changes.push(SessionChange::State);
         }

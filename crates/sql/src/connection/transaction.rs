@@ -146,7 +146,6 @@ impl Connection {
                         REPEATABLE READ isolation level.";
             self.state.warnings.push(Level::Warning, 138, text);
         }
-        self.state_changed = true;
         done()
     }
 
@@ -199,7 +198,6 @@ impl Connection {
         } else if release {
             self.state.interrupt.set(true);
         }
-        self.state_changed = true;
         done()
     }
 
@@ -263,7 +261,6 @@ impl Connection {
             }
             VarScope::Implicit => self.set_next_transaction(isolation, access)?,
         }
-        self.state_changed = true;
         done()
     }
 

@@ -103,7 +103,6 @@ impl Connection {
             Xa::Rollback(xid) => self.xa_rollback(&xid_of(xid)?)?,
             Xa::Recover { convert } => return self.xa_recover(*convert, sink),
         }
-        self.state_changed = true;
         Ok(Outcome::default())
     }
 

@@ -135,6 +135,8 @@ const PLUGINS: &[(&str, &str)] = &[
     ("INNODB_SYS_FOREIGN_COLS", "INFORMATION SCHEMA"),
     ("INNODB_SYS_TABLESPACES", "INFORMATION SCHEMA"),
     ("INNODB_SYS_DATAFILES", "INFORMATION SCHEMA"),
+    // What programs look for to know whether tables may have partitions.
+    ("partition", "STORAGE ENGINE"),
 ];
 
 pub(super) fn plugins(m: &mut Making<'_, '_>) -> SqlResult<()> {
