@@ -207,31 +207,6 @@ fn a_transaction_on_a_damaged_page_does_not_hold_up_the_others_after_a_crash() {
     bed.purge_and_check(&bad);
 }
 
-/// Whoever drops the table while nothing is rolled back is rid of the transaction.
-#[test]
-fn a_stuck_transaction_goes_with_its_table() {
-    let bed = killed(14);
-    let bad = bed.table("test/bad");
-    turn(&bed, &bad);
-    assert!(bed.engine.core().rollback_round(|| false).is_err());
-    drop(bad);
-    let opened = |bed: Bed, force| {
-        bed.engine.close().unwrap();
-        let disk = bed.disk.clone();
-        drop(bed);
-        let folder = crate::bed::folder(disk).with(|o| o.storage.force_recovery = force);
-        Bed { engine: folder.open().unwrap(), disk: folder.disk }
-    };
-    let bed = opened(bed, vaquita_storage::ForceRecovery::NO_TRX_UNDO);
-    bed.session().drop_table("test/bad").unwrap();
-    let bed = opened(bed, vaquita_storage::ForceRecovery(0));
-    bed.engine.core().rollback_round(|| false).unwrap();
-    assert_eq!(bed.engine.core().stuck_transactions(), 0);
-    let good = bed.table("test/good");
-    assert_as_filled(&bed, &good);
-    bed.purge_and_check(&good);
-}
-
 /// A service that ends by a failure of the log is seen, and said once.
 #[test]
 fn a_service_that_ends_is_seen() {
