@@ -55,5 +55,5 @@ pub use names::{
     is_virtual_database, same_name, sql_name, virtual_database,
 };
 pub use object::{ObjectBody, Security};
-pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_table};
+pub use table::{Catalog, ColumnInfo, KeyInfo, TableInfo, flag, is_row_id, open_base_table, open_table};
 pub use written::quoted_name;

@@ -73,7 +73,7 @@ fn plan_select(cx: &mut PlanCx<'_>, query: &ast::Query<'_>) -> SqlResult<Arc<dyn
         matches!(query.into, Some(ast::IntoClause::OutFile { .. } | ast::IntoClause::DumpFile(_)));
     if into_file {
         // Before anything is said of tables.
-        cx.session.state.check_privileges(cx.session.engine, &[Wanted::global(Priv::FILE)])?;
+        cx.session.state.check_privileges(&[Wanted::global(Priv::FILE)])?;
     }
     let (planner, mut compile) = cx.planning();
     let plan = plan_query(&planner, query, &mut compile)?;

@@ -49,6 +49,8 @@ pub struct TableUse {
     pub view: Option<Arc<ViewId>>,
     /// A view reads it.
     pub through: Option<Arc<Through>>,
+    /// It is a temporary table of the session.
+    pub own: bool,
 }
 
 /// A query expression: rows, and what is done with all of them.

@@ -9,6 +9,7 @@ pub fn wanted_of(uses: &[TableUse]) -> Vec<Wanted> {
         let mut wanted = Wanted::select(&u.database, &u.table, u.columns.iter().map(String::as_str));
         wanted.view.clone_from(&u.view);
         wanted.through.clone_from(&u.through);
+        wanted.own = u.own;
         if u.locked {
             // Any privilege to change the table; MySQL asks for one of UPDATE, DELETE, LOCK TABLES.
             wanted.any_of = Priv::UPDATE | Priv::DELETE | Priv::LOCK_TABLES;

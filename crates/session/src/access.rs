@@ -41,9 +41,8 @@ impl SessionState {
     ///
     /// # Errors
     /// 1142 of a table, 1143 of a column, 1044 of a database.
-    pub fn check_privileges(&self, session: &Session, wanted: &[Wanted]) -> SqlResult<()> {
-        let others = wanted.iter().filter(|want| !has_temporary(session, &want.database, &want.table));
-        others.into_iter().try_for_each(|want| {
+    pub fn check_privileges(&self, wanted: &[Wanted]) -> SqlResult<()> {
+        wanted.iter().filter(|want| !want.own).try_for_each(|want| {
             self.check_one(want, self.privileges.global | self.privileges.in_database(&want.database))
         })
     }

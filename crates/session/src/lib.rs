@@ -10,6 +10,7 @@
 //! | `@@name` in expressions | [`var_ref`] |
 //! | status counters | [`status`] |
 //! | privileges: had, wanted, checked; passwords | [`privilege`], `access`, [`password`] |
+//! | what names of tables in a definition stand for | [`names`] |
 //! | who is connected and what they do; KILL; GET_LOCK | [`process`] |
 //! | how a client came in | `transport` |
 //! | where files that statements name may be | [`files`] |
@@ -20,6 +21,7 @@
 pub mod access;
 mod cx;
 pub mod files;
+pub mod names;
 pub mod password;
 pub mod privilege;
 pub mod process;

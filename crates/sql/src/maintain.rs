@@ -92,7 +92,8 @@ fn one(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, name: &ObjectName<'_>) -> SqlRes
     let action = ast.action;
     let mut lines = Vec::new();
     let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
-    if let Some(view) = crate::ddl::views::find(cx, &database, &name.name.to_string()) {
+    let own = cx.state.names.mean_own(&database, &name.name.to_string());
+    if !own && let Some(view) = crate::ddl::views::find(cx, &database, &name.name.to_string()) {
         return Ok(match action {
             MaintainAction::Check if ast.partitions.is_some() => return Err(not_partitioned()),
             MaintainAction::Check => match crate::ddl::views::columns_of(cx, &view) {
@@ -356,7 +357,7 @@ fn open(
 ) -> SqlResult<Arc<vaquita_catalog::TableInfo>> {
     let database = name.schema.map_or_else(|| cx.state.database.clone(), |s| s.to_string());
     let table = name.name.to_string();
-    vaquita_catalog::open_table(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, mode)
+    crate::ddl::open_named(cx, &database, &table, mode)
 }
 
 fn checksums(cx: &mut StmtCx<'_>, ast: &Maintain<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {

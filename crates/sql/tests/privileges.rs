@@ -5,7 +5,8 @@
 //! account what it was told: an error's number, `0`, or `+` and the number of rows. `known.tsv` lists what differs here,
 //! by statement and account, ours after the arrow, and why: the test fails when something else differs, and when something
 //! listed no longer does. `objects.tsv`, of `record_objects.py`, and `objects_known.tsv` are the same for views, procedures,
-//! functions, triggers, events and temporary tables.
+//! functions, triggers, events and temporary tables. `temporary.tsv`, of `record_temporary.py`, and `temporary_known.tsv` have every
+//! statement that names tables by a user whose temporary tables have these names.
 
 mod support;
 
@@ -116,12 +117,98 @@ fn play(recording: &str, known: &str) {
             _ => panic!("a line that is none: {line}"),
         }
     }
-    let known = read(known);
+    compare_with_known(&differing, &read(known));
+}
+
+/// What differs is what is known to differ.
+fn compare_with_known(differing: &BTreeSet<String>, known: &str) {
     let known: BTreeMap<&str, &str> = known.lines().filter_map(|l| l.rsplit_once('\t')).collect();
     let new: Vec<&str> = differing.iter().map(String::as_str).filter(|d| !known.contains_key(d)).collect();
     assert!(new.is_empty(), "other answers than MySQL's:\n{}", new.join("\n"));
     let gone: Vec<&&str> = known.keys().filter(|k| !differing.contains(**k)).collect();
     assert!(gone.is_empty(), "no longer other answers: {gone:?}");
+}
+
+/// What the questions of `temporary.tsv` answer.
+fn seen(session: &mut Connection, questions: &[&str]) -> Vec<String> {
+    let answers = questions.iter().map(|sql| run(session, sql));
+    let told = answers.filter(|answer| answer.parse::<u16>().is_err() && !is_error(answer));
+    told.flat_map(|answer| answer.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Whether `run` has answered with an error: its number comes first.
+fn is_error(answer: &str) -> bool {
+    answer.split(' ').next().is_some_and(|word| word.len() == 4 && word.parse::<u16>().is_ok())
+}
+
+/// Lines that are gone, and lines that came.
+fn difference(before: &[String], after: &[String]) -> String {
+    let gone = before.iter().filter(|line| !after.contains(line)).map(|line| format!("-{line}"));
+    let came = after.iter().filter(|line| !before.contains(line)).map(|line| format!("+{line}"));
+    gone.chain(came).collect::<Vec<_>>().join("; ")
+}
+
+/// What looks after tables says in its rows how that went.
+fn told_of_each(session: &mut Connection, sql: &str) -> String {
+    let mut sink = Collected::default();
+    if let Err(e) = session.query(sql.as_bytes(), &mut sink) {
+        return e.code.to_string();
+    }
+    let looks_after = ["analyze", "check", "optimize", "repair", "checksum"];
+    match sink.results.first().filter(|_| sql.split(' ').next().is_some_and(|w| looks_after.contains(&w))) {
+        None => "0".to_owned(),
+        Some(result) => {
+            let cell = |cell: Option<&Option<String>>| cell.cloned().flatten().unwrap_or("None".to_owned());
+            let lines = result.rows.iter().map(|row| format!("{} {}", cell(row.first()), cell(row.last())));
+            format!("0 {}", lines.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// The name of a temporary table opens no other table, and hides none from those who ask for privileges on it.
+#[test]
+fn names_of_temporary_tables_waive_nothing_of_others() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create user u@localhost; grant create temporary tables on d.* to u@localhost; grant all on own.* to u@localhost";
+    assert_eq!(run(&mut c, made), "");
+    // Whatever refers to what: a failure shows itself in the answers.
+    run(&mut c, "set foreign_key_checks = 0");
+    let (recording, known) = (read("temporary.tsv"), read("temporary_known.tsv"));
+    let lines: Vec<Vec<&str>> = recording.lines().map(|line| line.split('\t').collect()).collect();
+    let of = |kind: &str| -> Vec<&str> { lines.iter().filter(|l| l[0] == kind).map(|l| l[1]).collect() };
+    let (setup, own, shared, private) = (of("setup"), of("own"), of("shared"), of("private"));
+    let mut differing = BTreeSet::new();
+    let mut fresh = false;
+    for line in lines.iter().filter(|line| line[0] == "statement") {
+        if !fresh {
+            setup.iter().for_each(|sql| assert_eq!(run(&mut c, sql), "", "{sql}"));
+        }
+        let mut user = connect_as(&opened.db, "u", "localhost").expect("connects");
+        own.iter().for_each(|sql| assert_eq!(run(&mut user, sql), "", "{sql}"));
+        let before = [seen(&mut c, &shared), seen(&mut user, &private)];
+        let answer = told_of_each(&mut user, line[1]);
+        run(&mut user, "unlock tables");
+        let after = [seen(&mut c, &shared), seen(&mut user, &private)];
+        // Nothing of the others' has changed: the next one begins with it.
+        fresh = before[0] == after[0];
+        let ours = format!("{answer} | {}", difference(&before.concat(), &after.concat()));
+        let theirs = format!("{} | {}", line[2], line[3]);
+        if ours != theirs {
+            differing.insert(format!("{}\t{theirs} -> {ours}", line[1]));
+        }
+    }
+    compare_with_known(&differing, &known);
+    // What is shown is the session's own, too.
+    setup.iter().for_each(|sql| assert_eq!(run(&mut c, sql), "", "{sql}"));
+    let mut user = connect_as(&opened.db, "u", "localhost").expect("connects");
+    run(&mut user, "create temporary table d.secret (mine int)");
+    let shown = run(&mut user, "show create table d.secret");
+    assert!(shown.contains("CREATE TEMPORARY TABLE") && shown.contains("`mine`"), "{shown}");
+    assert_eq!(
+        run(&mut user, "create table own.copy select * from d.secret; show columns from own.copy"),
+        "mine|int(11)|YES||NULL|"
+    );
 }
 
 /// Being allowed to give privileges in one database is not being lord of the accounts.
@@ -218,6 +305,94 @@ fn kept_plans_ask_again() {
     assert_eq!(run(&mut c, "select * from d.t"), "1|5");
 }
 
+/// A name that has no room in the tables of accounts would be another one when they are read again.
+#[test]
+fn names_of_accounts_that_are_too_long_are_refused_everywhere() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    assert_eq!(run(&mut c, "create database d; create user there@h"), "");
+    let (host, user) = ("h".repeat(61), "u".repeat(33));
+    let of_host = format!("1470 String '{host}' is too long for host name (should be no longer than 60)");
+    let of_user = format!("1470 String '{user}' is too long for user name (should be no longer than 32)");
+    for (name, answer) in [(format!("'u'@'{host}'"), of_host), (format!("'{user}'@'h'"), of_user)] {
+        for sql in [
+            format!("create user {name}"),
+            format!("create user if not exists ok@h, {name} identified by 'x'"),
+            format!("alter user {name} identified by 'x'"),
+            format!("drop user {name}"),
+            format!("rename user there@h to {name}"),
+            format!("grant select on *.* to {name}"),
+            format!("grant select on *.* to {name} identified by 'x'"),
+            format!("revoke select on *.* from {name}"),
+            format!("set password for {name} = ''"),
+            format!("create role {name}"),
+            format!("create definer = {name} view d.v as select 1"),
+            format!("create definer = {name} procedure d.p() select 1"),
+            format!("create definer = {name} function d.f() returns int return 1"),
+            format!("create definer = {name} event d.e on schedule every 1 day do set @x = 1"),
+        ] {
+            assert_eq!(run(&mut c, &sql), answer, "{sql}");
+        }
+    }
+    let fits = format!("create user '{}'@'{}'", &user[1..], &host[1..]);
+    assert_eq!(run(&mut c, &fits), "");
+    assert_eq!(run(&mut c, "flush privileges"), "");
+    assert_eq!(run(&mut c, &fits.replace("create", "drop")), "");
+    assert_eq!(run(&mut c, "select count(*) from mysql.user where user like 'u%'"), "0");
+}
+
+/// Where files of tables are, and what stands in files, is for those who may read and write the server's files.
+#[test]
+fn the_servers_files_are_for_those_with_the_privilege() {
+    let opened = support::open_with(&[("secure_file_priv", "")]);
+    let mut c = root(&opened.db);
+    let elsewhere = std::env::temp_dir().join(format!("vaquita-elsewhere-{}", std::process::id()));
+    let elsewhere = elsewhere.to_str().expect("a name").to_owned();
+    assert_eq!(
+        run(&mut c, "create database d; create user u@localhost; grant all on d.* to u@localhost"),
+        ""
+    );
+    let mut u = connect_as(&opened.db, "u", "localhost").expect("connects");
+    let denied = "1045 Access denied for user 'u'@'localhost' (using password: NO)";
+    let parted = "create table d.p (a int) partition by range (a)";
+    assert_eq!(run(&mut u, &format!("{parted} (partition p0 values less than (5))")), "");
+    for sql in [
+        format!("create table d.t (a int) data directory = '{elsewhere}'"),
+        format!("create table d.t (a int) index directory = '{elsewhere}'"),
+        format!("create temporary table d.t (a int) data directory = '{elsewhere}'"),
+        format!("{parted} (partition p values less than (5) data directory = '{elsewhere}')"),
+        format!(
+            "alter table d.p add partition (partition p1 values less than (9) data directory = '{elsewhere}')"
+        ),
+        format!(
+            "alter table d.p reorganize partition p0 into (partition p0 values less than (5) data directory = '{elsewhere}')"
+        ),
+    ] {
+        if !sql.contains("temporary")
+            || run(&mut c, "grant create temporary tables on d.* to u@localhost").is_empty()
+        {
+            assert_eq!(run(&mut u, &sql), denied, "{sql}");
+        }
+    }
+    assert!(!Path::new(&elsewhere).exists());
+    // What a default gives, whoever inserts gets into the table: not what only some of them may read.
+    let refused = "3770 Default value expression of column 'a' contains a disallowed function: load_file.";
+    for session in [&mut u, &mut c] {
+        for sql in [
+            "create table d.l (a text default (load_file('/etc/hostname')))",
+            "create table d.l (a text default (concat('x', load_file('/etc/hostname'))))",
+            "alter table d.p add a2 int, add b text, alter b set default (load_file('/etc/hostname'))",
+        ] {
+            let answer = run(session, sql);
+            assert_eq!(
+                answer,
+                refused.replace("'a'", if sql.starts_with("alter") { "'b'" } else { "'a'" }),
+                "{sql}"
+            );
+        }
+    }
+}
+
 /// With an expired password a session can change it, and nothing else.
 /// As MySQL 5.6.24 asks it: rows go with their partition.
 #[test]
@@ -307,6 +482,28 @@ fn grants_are_shown_as_by_mysql() {
         run(&mut c, "drop user u@h");
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// As MySQL 5.6.24 has it, a hash is for those with SUPER: with it, others could guess the password at leisure.
+#[test]
+fn grants_show_no_hash_to_those_without_super() {
+    let opened = open();
+    let mut c = root(&opened.db);
+    let made = "create user a@localhost identified by 'x'; create user m@localhost; grant select, update on mysql.* to m@localhost; \
+                create user s@localhost; grant super on *.* to s@localhost; grant select on mysql.* to s@localhost";
+    assert_eq!(run(&mut c, made), "");
+    let grants = "show grants for a@localhost";
+    let without = "GRANT USAGE ON *.* TO 'a'@'localhost' IDENTIFIED BY PASSWORD";
+    let with = format!("{without} '*B69027D44F6E5EDC07F1AEAD1477967B16F28227'");
+    assert_eq!(run(&mut c, grants), with);
+    assert_eq!(run(&mut connect_as(&opened.db, "s", "localhost").expect("connects"), grants), with);
+    assert_eq!(run(&mut connect_as(&opened.db, "m", "localhost").expect("connects"), grants), without);
+    assert_eq!(run(&mut c, "set password for a@localhost = ''"), "");
+    let mut a = connect_as(&opened.db, "a", "localhost").expect("connects");
+    assert_eq!(run(&mut c, "set password for a@localhost = 'x'"), "");
+    for grants in [grants, "show grants", "show grants for current_user()"] {
+        assert_eq!(run(&mut a, grants), without, "{grants}");
+    }
 }
 
 /// Whose sessions an account sees, and which of them it may end. As MySQL 5.6.24: SUPER ends what it does not see.

@@ -154,6 +154,23 @@ fn logs_go_where_they_are_told_to() {
         run(&mut c, no_folder),
         "1231 Variable 'general_log_file' can't be set to the value of '/no/such/folder/x'"
     );
+    // Nor are lines written into what the folder lives on.
+    for name in [
+        "mysql/user.ibd",
+        "mysql/x.log",
+        "ibdata1",
+        "ib_logfile0",
+        "auto.cnf",
+        "vaquita.lock",
+        "",
+        "x/../ibdata1",
+        "/tmp/my.cnf",
+    ] {
+        for variable in ["general_log_file", "slow_query_log_file"] {
+            let answer = run(&mut c, &format!("set global {variable} = '{name}'"));
+            assert_eq!(answer, format!("1231 Variable '{variable}' can't be set to the value of '{name}'"));
+        }
+    }
     run(&mut c, &format!("set global general_log_file = '{}', global general_log = on", first.name()));
     run(&mut c, "select 'first'");
     run(&mut c, &format!("set global general_log_file = '{}'", second.name()));

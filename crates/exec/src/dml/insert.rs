@@ -264,7 +264,9 @@ pub(crate) fn open_for_change(
         return Err(SqlError::database_denied(user, host, &database));
     }
     cx.state.check_known(cx.engine, &database, &table, Priv::INSERT)?;
-    let open = if plan.into_base_table { open_base_table } else { open_table };
+    // The rows of CREATE TABLE .. SELECT go into the table that it makes.
+    let base = plan.into_base_table || cx.state.names.mean_shared(&database, &table);
+    let open = if base { open_base_table } else { open_table };
     let opened = open(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, MdlMode::SharedWrite);
     let view = match &opened {
         Err(e) if e.code == 1146 => {
@@ -287,7 +289,10 @@ impl InsertTarget {
         match (&self.view, columns) {
             (Some(view), _) => view.changed.wants(&self.info, privilege, columns),
             (None, Some(columns)) => vec![want(&self.info, privilege, columns)],
-            (None, None) => vec![Wanted::table(&definition.database, &definition.name, privilege)],
+            (None, None) => {
+                let want = Wanted::table(&definition.database, &definition.name, privilege);
+                vec![want.of_own(self.info.table.is_temporary())]
+            }
         }
     }
 
@@ -318,7 +323,8 @@ fn check_lengths(rows: &[&[ast::Expr<'_>]], columns: usize, all: bool) -> SqlRes
 /// What is asked for on columns of the table that is inserted into.
 fn want(info: &TableInfo, privilege: Priv, columns: &[usize]) -> Wanted {
     let names = columns.iter().map(|&c| info.columns[c].name.as_str());
-    Wanted::columns(&info.definition.database, &info.definition.name, privilege, names)
+    let want = Wanted::columns(&info.definition.database, &info.definition.name, privilege, names);
+    want.of_own(info.table.is_temporary())
 }
 
 /// What an INSERT does to its own table as far as rows come in: it sets columns, and REPLACE deletes rows.
@@ -575,7 +581,7 @@ impl InsertPlan {
                     let expr = compile(cell, &self.scope(&planner), &mut compile_cx)?;
                     let uses = planner.take_uses();
                     InsertTarget { info: self.info.clone(), view: self.view.clone() }.refuse_read(&uses)?;
-                    cx.session.state.check_privileges(cx.session.engine, &wanted_of(&uses))?;
+                    cx.session.state.check_privileges(&wanted_of(&uses))?;
                     expr
                 };
                 let mut eval = cx.session.eval();

@@ -135,6 +135,6 @@ pub fn load_data(
 ) -> SqlResult<Outcome> {
     let plan = plan_load(ast, cx)?;
     // The table and the file have been asked for, what subqueries read has not.
-    cx.session.state.check_privileges(cx.session.engine, plan.wants())?;
+    cx.session.state.check_privileges(plan.wants())?;
     plan.run(&mut cx.session, &[], sink)
 }

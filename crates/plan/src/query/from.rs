@@ -551,11 +551,11 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
     let mut uses = Vec::new();
     for &at in &scope.order {
         let named = scope.named(at);
-        let (used, substituted, searched, view) = match scope.view(at) {
-            Some(view) => (&view.used, &none, &none, view.face.id.clone()),
+        let (used, substituted, searched, view, own) = match scope.view(at) {
+            Some(view) => (&view.used, &none, &none, view.face.id.clone(), false),
             None => {
                 let slot = &scope.slots[at];
-                (&slot.used, &slot.substituted, &slot.searched, slot.view.clone())
+                (&slot.used, &slot.substituted, &slot.searched, slot.view.clone(), slot.is_temporary())
             }
         };
         if !named.name.is_empty() {
@@ -569,6 +569,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
                 derived: false,
                 view,
                 through: None,
+                own,
             });
         }
         uses.extend(scope.view(at).into_iter().flat_map(|view| view.uses.iter().cloned()));
@@ -584,6 +585,7 @@ pub(crate) fn uses_of(scope: &BlockScope<'_, '_>, locking: &[ast::Locking<'_>]) 
         derived: within.faces.iter().any(|face| face.id.is_none()),
         view: slot.view.clone(),
         through: within.through.clone(),
+        own: slot.is_temporary(),
     }));
     uses
 }

@@ -63,12 +63,13 @@ impl TargetTable {
     /// What the statement needs to do this to columns of the table, or (`None`) to its rows as a whole.
     pub fn wants(&self, privilege: Priv, set: Option<&[usize]>) -> Vec<Wanted> {
         let (database, table) = (&self.info.definition.database, &self.info.definition.name);
+        let own = self.info.table.is_temporary();
         match (&self.view, set) {
             (Some(view), _) => view.wants(&self.info, privilege, set),
-            (None, None) => vec![Wanted::table(database, table, privilege)],
+            (None, None) => vec![Wanted::table(database, table, privilege).of_own(own)],
             (None, Some(set)) => {
                 let names = set.iter().map(|&c| self.info.columns[c].name.as_str());
-                vec![Wanted::columns(database, table, privilege, names)]
+                vec![Wanted::columns(database, table, privilege, names).of_own(own)]
             }
         }
     }

@@ -405,6 +405,7 @@ fn uses(scope: &BlockScope<'_, '_>, through: &Option<Arc<Through>>) -> Vec<Table
                 derived: false,
                 view: Some(id.clone()),
                 through: through.clone(),
+                own: false,
             });
         }
         uses.extend(view.uses.iter().cloned());

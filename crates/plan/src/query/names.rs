@@ -173,6 +173,11 @@ pub struct Depends {
 }
 
 impl Slot {
+    /// Whether it is a temporary table of the session.
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(&self.source, Source::Stored(info) if info.table.is_temporary())
+    }
+
     /// The column that `_rowid` names; see [`TableInfo::row_id`].
     fn row_id(&self) -> Option<usize> {
         match &self.source {

@@ -192,6 +192,9 @@ pub struct Wanted {
     pub view: Option<Arc<ViewId>>,
     /// A view asks for it, not the statement.
     pub through: Option<Arc<Through>>,
+    /// It is a temporary table of the session, which may do with it what it likes. Who says so has found the table: a name that
+    /// a temporary table has may stand for another one.
+    pub own: bool,
 }
 
 /// A view as it was when a statement was planned.
@@ -240,7 +243,14 @@ impl Wanted {
             any_of: Priv::NONE,
             view: None,
             through: None,
+            own: false,
         }
+    }
+
+    /// The same of a temporary table of the session, if it is one.
+    #[must_use]
+    pub fn of_own(self, own: bool) -> Wanted {
+        Wanted { own, ..self }
     }
 
     /// Whether it is about this table.
@@ -282,6 +292,7 @@ impl Wanted {
             any_of: Priv::NONE,
             view: None,
             through: None,
+            own: false,
         }
     }
 }

@@ -15,6 +15,7 @@ pub use results::SubqueryResults;
 pub use user_vars::{UserVar, UserVars};
 pub use workspaces::Workspaces;
 
+use crate::names::StatementNames;
 use crate::privilege::Privileges;
 use crate::sink::SessionChange;
 use crate::status::SessionStatus;
@@ -42,6 +43,8 @@ pub struct SessionState {
     pub roles: Vec<(String, String)>,
     /// The current database; none: empty.
     pub database: String,
+    /// What the names of tables in the running definition stand for.
+    pub names: StatementNames,
     /// Session values of system variables.
     pub vars: SessionVars,
     /// User variables.
@@ -144,6 +147,7 @@ impl SessionState {
             account_host: String::new(),
             roles: Vec::new(),
             database: String::new(),
+            names: StatementNames::default(),
             vars,
             user_vars: UserVars::default(),
             memory: Arc::default(),

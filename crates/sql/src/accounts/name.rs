@@ -2,7 +2,7 @@
 
 use vaquita_parser::ast::UserName;
 use vaquita_session::SessionState;
-use vaquita_types::SqlError;
+use vaquita_types::{SqlError, SqlResult};
 
 /// User and host of an account.
 pub(crate) type Name = (String, String);
@@ -20,6 +20,36 @@ pub(crate) fn name_of(user: &UserName<'_>, own: &Name) -> Name {
     let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     // Host names have no case.
     (utf8(user.user), user.host.map_or_else(|| "%".to_owned(), |h| utf8(h).to_lowercase()))
+}
+
+/// Most characters of a user's name and of a host's, as the tables of accounts have room for.
+const USER_MAX: usize = 32;
+const HOST_MAX: usize = 60;
+
+/// Whether a name that a statement gives fits: one that does not would be another account when it is read again.
+///
+/// # Errors
+/// 1470.
+pub(crate) fn check_length(user: &UserName<'_>) -> SqlResult<()> {
+    let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    check_name(&(utf8(user.user), user.host.map(utf8).unwrap_or_default()))
+}
+
+/// The same of a name that is known.
+///
+/// # Errors
+/// 1470.
+pub(crate) fn check_name((user, host): &Name) -> SqlResult<()> {
+    let too_long = |text: &str, what: &str, max: usize| match text.chars().count() > max {
+        true => {
+            let text =
+                format!("String '{text}' is too long for {what} name (should be no longer than {max})");
+            Err(SqlError::new(1470, text))
+        }
+        false => Ok(()),
+    };
+    too_long(user, "user", USER_MAX)?;
+    too_long(host, "host", HOST_MAX)
 }
 
 /// As messages and statements have it.

@@ -7,6 +7,7 @@ use crate::statement::{StmtCx, planning};
 use vaquita_engine::{AccessMode, Standing};
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
+use vaquita_session::names::StatementNames;
 use vaquita_session::privilege::{Priv, Wanted};
 use vaquita_session::sink::ResultSink;
 use vaquita_types::{SqlError, SqlResult, Value, memory};
@@ -179,13 +180,17 @@ impl Connection {
 
     /// Definitions of what is no part of the folder: an open transaction goes on.
     fn define_in_transaction(&mut self, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
+        self.check_unique_names(stmt)?;
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
-        crate::ddl::execute(&mut self.cx(), stmt, sql)
+        let done = crate::ddl::execute(&mut self.cx(), stmt, sql);
+        self.state.names = StatementNames::default();
+        done
     }
 
     /// CHECKSUM TABLE reads rows as SELECT does, in the transaction.
     fn checksum(&mut self, maintain: &ast::Maintain<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+        self.check_unique_names(&Stmt::Maintain(maintain))?;
         let wanted = self.wanted_of_definition(&Stmt::Maintain(maintain));
         self.check_wanted(&wanted)?;
         self.xa.check_statement()?;
@@ -223,6 +228,7 @@ impl Connection {
         params: &[Value<'_>],
         make: impl FnOnce(&mut Connection, Option<&Timing>) -> SqlResult<Outcome>,
     ) -> SqlResult<Outcome> {
+        self.check_unique_names(stmt)?;
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
         if !matches!(stmt, Stmt::Maintain(maintain) if maintain.action == ast::MaintainAction::Check) {
@@ -247,6 +253,7 @@ impl Connection {
         // Definitions wait for syncs, build indexes, copy tables.
         self.state.give_way();
         let done = make(self, timing.as_ref());
+        self.state.names = StatementNames::default();
         // Whatever was done of it, plans of the old definitions are of no use.
         if is_about_event(stmt) {
             // No plan uses one.
@@ -292,7 +299,7 @@ impl Connection {
         };
         let logs = &self.db.logs;
         let used = logs.to_tables() && (logs.general_on() || logs.slow_on());
-        match used && wanted.iter().any(|w| crate::logs::is_table(&w.database, &w.table)) {
+        match used && wanted.iter().any(|w| !w.own && crate::logs::is_table(&w.database, &w.table)) {
             true => {
                 Err(SqlError::new(1580, format!("You cannot '{what}' a log table if logging is enabled")))
             }
@@ -316,7 +323,9 @@ impl Connection {
         }
         let kept_up = core.is_folder_of_a_server();
         let changes = Priv::CREATE | Priv::CREATE_VIEW | Priv::ALTER | Priv::DROP | Priv::INDEX;
-        for want in wanted.iter().filter(|w| !w.table.is_empty() && (w.privileges | w.any_of).any(changes)) {
+        for want in
+            wanted.iter().filter(|w| !w.own && !w.table.is_empty() && (w.privileges | w.any_of).any(changes))
+        {
             let Ok(name) = vaquita_catalog::engine_name(&want.database, &want.table) else { continue };
             let whole = vaquita_engine::whole_name(&name).unwrap_or(&name);
             let there = vaquita_catalog::error::of_engine(core.has_table(whole))?;
@@ -354,7 +363,9 @@ impl Connection {
             vaquita_catalog::error::of_engine(connection.engine.begin_change())?;
             let database =
                 load.table.schema.map_or_else(|| connection.state.database.clone(), super::text_of);
-            let used = [Wanted::table(&database, &super::text_of(load.table.name), Priv::INSERT)];
+            let table = super::text_of(load.table.name);
+            let own = vaquita_session::access::has_temporary(&connection.engine, &database, &table);
+            let used = [Wanted::table(&database, &table, Priv::INSERT).of_own(own)];
             connection.using(&used, |connection| {
                 vaquita_exec::dml::load_data(&mut planning(&mut connection.cx(), &[], &[], &[]), load, sink)
             })
@@ -380,6 +391,7 @@ impl Connection {
                 let generated = connection.state.generated;
                 let plan = connection.plan(stmt, sql, params, &types)?;
                 connection.check_wanted(plan.plan.wants())?;
+                connection.check_explained(plan.plan.wants())?;
                 connection.state.generated = generated;
             }
             let mut stmt = connection.cx();

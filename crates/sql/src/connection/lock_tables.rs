@@ -315,7 +315,7 @@ impl Connection {
             return Ok(());
         }
         // What a view reads is locked with the view.
-        let own = |w: &&Wanted| !w.table.is_empty() && w.through.is_none() && !self.is_temporary(w);
+        let own = |w: &&Wanted| !w.table.is_empty() && w.through.is_none() && !w.own;
         let changes = |w: &Wanted| w.privileges.any(Priv::INSERT | Priv::UPDATE | Priv::DELETE);
         // Of a view that rows are changed by, its table is what must be locked for that.
         for want in wanted.iter().filter(|w| w.through.is_some() && w.view.is_none() && changes(w)) {

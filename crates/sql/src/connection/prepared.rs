@@ -120,6 +120,7 @@ impl Connection {
                 "This command is not supported in the prepared statement protocol yet",
             ));
         }
+        self.check_unique_names(&parsed.stmt)?;
         let params = u16::try_from(parsed.params)
             .map_err(|_| SqlError::new(1390, "Prepared statement contains too many placeholders"))?;
         if params > 0 && matches!(parsed.stmt, Stmt::CreateView(_)) {

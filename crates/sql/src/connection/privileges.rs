@@ -4,6 +4,7 @@ use super::Connection;
 use std::sync::Arc;
 use vaquita_parser::ast::{self, Stmt};
 use vaquita_session::access::has_temporary;
+use vaquita_session::names::{Meaning, StatementNames};
 use vaquita_session::privilege::{OF_PARENTS, Priv, Privileges, Through, Wanted};
 use vaquita_types::{SqlError, SqlResult};
 
@@ -21,6 +22,34 @@ fn parent_of<'a>(element: &ast::TableElement<'a>) -> Option<&'a ast::ObjectName<
     match element {
         ast::TableElement::ForeignKey(key) => Some(&key.references.table),
         _ => None,
+    }
+}
+
+/// Whether a statement says in which directory a table's files are to be: of the server's machine, as whoever may read and write its
+/// files may say.
+fn names_directory(stmt: &Stmt<'_>) -> bool {
+    let option = |o: &ast::TableOption<'_>| {
+        matches!(o, ast::TableOption::DataDirectory(_) | ast::TableOption::IndexDirectory(_))
+    };
+    let parts = |parts: &[ast::PartitionDef<'_>]| {
+        let said = |part: &ast::PartitionDef<'_>| part.options.iter().any(option);
+        parts.iter().any(|part| said(part) || part.subpartitions.iter().any(said))
+    };
+    match stmt {
+        Stmt::CreateTable(create) => {
+            create.options.iter().any(option) || create.partitioning.is_some_and(|p| parts(p.partitions))
+        }
+        Stmt::AlterTable(alter) => {
+            let action = |action: &ast::AlterAction<'_>| match action {
+                ast::AlterAction::Partition(ast::PartitionAction::Add { partitions, .. }) => {
+                    parts(partitions)
+                }
+                ast::AlterAction::Partition(ast::PartitionAction::Reorganize { into, .. }) => parts(into),
+                _ => false,
+            };
+            alter.partitioning.is_some_and(|p| parts(p.partitions)) || alter.actions.iter().any(action)
+        }
+        _ => false,
     }
 }
 
@@ -71,7 +100,7 @@ impl Connection {
         }
         wanted.iter().try_for_each(|w| match &w.through {
             Some(through) => self.check_through(w, through),
-            None if self.is_temporary(w) => Ok(()),
+            None if w.own => Ok(()),
             None => self.check_one(w),
         })
     }
@@ -97,6 +126,27 @@ impl Connection {
         if allowed { Ok(()) } else { Err(through.invalid()) }
     }
 
+    /// Whether the session may be told how views are executed, and with that what they read: what it could find out by SHOW CREATE VIEW
+    /// and by reading the tables itself.
+    ///
+    /// # Errors
+    /// 1345.
+    pub(super) fn check_explained(&self, wanted: &[Wanted]) -> SqlResult<()> {
+        let may = |want: &Wanted| match &want.view {
+            Some(_) => {
+                self.state.privileges.allow(&Wanted::table(&want.database, &want.table, Priv::SHOW_VIEW))
+            }
+            None => want.through.is_none() || self.state.privileges.allow(want),
+        };
+        match wanted.iter().all(may) {
+            true => Ok(()),
+            false => {
+                let text = "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
+                Err(SqlError::new(1345, text))
+            }
+        }
+    }
+
     /// Whether the definer of a view is there.
     ///
     /// # Errors
@@ -108,12 +158,6 @@ impl Connection {
         }
         let text = format!("The user specified as a definer ('{user}'@'{host}') does not exist");
         Err(SqlError::new(1449, text))
-    }
-
-    /// Whether what is wanted is a temporary table of the session: it may do with that what it likes.
-    #[inline]
-    pub(super) fn is_temporary(&self, wanted: &Wanted) -> bool {
-        has_temporary(&self.engine, &wanted.database, &wanted.table)
     }
 
     /// What the session may do in a database. That of the last one asked for is kept: it is mostly the same.
@@ -138,25 +182,36 @@ impl Connection {
         self.state.check_one(want, database)
     }
 
-    /// What a change of definitions needs: tables and databases that are changed, or looked at.
-    pub(super) fn wanted_of_definition(&self, stmt: &Stmt<'_>) -> Vec<Wanted> {
+    /// What a change of definitions needs: tables and databases that are changed, or looked at. What their names stand for is
+    /// decided here, and kept for the execution.
+    pub(super) fn wanted_of_definition(&mut self, stmt: &Stmt<'_>) -> Vec<Wanted> {
         let current = self.state.database.clone();
         let mut wanted = Vec::new();
         let mut parents: Vec<(&ast::ObjectName<'_>, &ast::ObjectName<'_>)> = Vec::new();
-        let mut want = |name: &ast::ObjectName<'_>, privileges: Priv| {
+        let mut names = StatementNames::default();
+        let engine = &self.engine;
+        // `meaning`: `Own` where a temporary table hides what else has the name.
+        let mut want = |name: &ast::ObjectName<'_>, privileges: Priv, meaning: Meaning| {
             let database = name.schema.map_or_else(|| current.clone(), |s| s.to_string());
-            wanted.push(Wanted::table(&database, &name.name.to_string(), privileges));
+            let table = name.name.to_string();
+            let own = meaning == Meaning::Own && has_temporary(engine, &database, &table);
+            if own || meaning == Meaning::Shared {
+                names.add(&database, &table, meaning);
+            }
+            wanted.push(Wanted::table(&database, &table, privileges).of_own(own));
         };
         match stmt {
             Stmt::CreateTable(create) => {
-                if !create.temporary {
-                    want(&create.name, Priv::CREATE);
+                if create.temporary {
+                    want(&create.name, Priv::NONE, Meaning::Own);
+                } else {
+                    want(&create.name, Priv::CREATE, Meaning::Shared);
                 }
                 if let Some(like) = &create.like {
-                    want(like, Priv::SELECT);
+                    want(like, Priv::SELECT, Meaning::Own);
                 }
                 if create.select.is_some() && !create.temporary {
-                    want(&create.name, Priv::INSERT);
+                    want(&create.name, Priv::INSERT, Meaning::Shared);
                 }
                 parents.extend(create.elements.iter().filter_map(parent_of).map(|p| (p, &create.name)));
                 if create.temporary {
@@ -169,19 +224,21 @@ impl Connection {
                 // Rows and names go both ways.
                 let exchange = Priv::ALTER | Priv::INSERT | Priv::CREATE | Priv::DROP;
                 match alter.exchanged_with() {
-                    Some(with) => [&alter.name, with].into_iter().for_each(|name| want(name, exchange)),
-                    None => want(&alter.name, Priv::ALTER),
+                    Some(with) => {
+                        [&alter.name, with].into_iter().for_each(|name| want(name, exchange, Meaning::Own))
+                    }
+                    None => want(&alter.name, Priv::ALTER, Meaning::Own),
                 }
                 for action in alter.actions {
                     match action {
                         ast::AlterAction::Rename(to) => {
-                            want(&alter.name, Priv::DROP);
-                            want(to, Priv::CREATE | Priv::INSERT);
+                            want(&alter.name, Priv::DROP, Meaning::Own);
+                            want(to, Priv::CREATE | Priv::INSERT, Meaning::Shared);
                         }
                         // Rows go.
                         ast::AlterAction::Partition(
                             ast::PartitionAction::Drop(_) | ast::PartitionAction::Truncate(_),
-                        ) => want(&alter.name, Priv::DROP),
+                        ) => want(&alter.name, Priv::DROP, Meaning::Own),
                         ast::AlterAction::AddForeignKey(key) => {
                             parents.push((&key.references.table, &alter.name));
                         }
@@ -189,27 +246,30 @@ impl Connection {
                     }
                 }
             }
-            Stmt::CreateView(create) => want(&create.name, crate::ddl::views::wanted_to_create(create)),
-            // Temporary tables are the session's own.
-            Stmt::DropTable(drop) if drop.temporary => {}
-            Stmt::DropTable(drop) | Stmt::DropView(drop) => {
-                drop.names.iter().for_each(|n| want(n, Priv::DROP))
+            Stmt::CreateView(create) => {
+                want(&create.name, crate::ddl::views::wanted_to_create(create), Meaning::Shared)
             }
-            Stmt::Truncate(name) => want(name, Priv::DROP),
+            // Temporary tables are the session's own.
+            Stmt::DropTable(drop) if drop.temporary => {
+                drop.names.iter().for_each(|n| want(n, Priv::NONE, Meaning::Own))
+            }
+            Stmt::DropTable(drop) => drop.names.iter().for_each(|n| want(n, Priv::DROP, Meaning::Own)),
+            Stmt::DropView(drop) => drop.names.iter().for_each(|n| want(n, Priv::DROP, Meaning::Shared)),
+            Stmt::Truncate(name) => want(name, Priv::DROP, Meaning::Own),
             Stmt::RenameTables(pairs) => {
                 for (from, to) in *pairs {
-                    want(from, Priv::ALTER | Priv::DROP);
-                    want(to, Priv::CREATE | Priv::INSERT);
+                    want(from, Priv::ALTER | Priv::DROP, Meaning::Shared);
+                    want(to, Priv::CREATE | Priv::INSERT, Meaning::Shared);
                 }
             }
-            Stmt::CreateIndex(create) => want(&create.table, Priv::INDEX),
-            Stmt::DropIndex(drop) => want(&drop.table, Priv::INDEX),
+            Stmt::CreateIndex(create) => want(&create.table, Priv::INDEX, Meaning::Own),
+            Stmt::DropIndex(drop) => want(&drop.table, Priv::INDEX, Meaning::Own),
             Stmt::Maintain(maintain) => {
                 let privileges = match maintain.action {
                     ast::MaintainAction::Check | ast::MaintainAction::Checksum => Priv::SELECT,
                     _ => Priv::SELECT | Priv::INSERT,
                 };
-                maintain.tables.iter().for_each(|n| want(n, privileges));
+                maintain.tables.iter().for_each(|n| want(n, privileges, Meaning::Own));
             }
             Stmt::CreateDatabase(database) => {
                 let name = database.name.map_or_else(|| current.clone(), |n| n.to_string());
@@ -252,7 +312,35 @@ impl Connection {
             let database = parent.schema.or(child.schema).map_or_else(|| current.clone(), |s| s.to_string());
             wanted.push(Wanted::any(&database, &parent.name.to_string(), OF_PARENTS));
         }
+        if names_directory(stmt) {
+            wanted.push(Wanted::global(Priv::FILE));
+        }
+        self.state.names = names;
         wanted
+    }
+
+    /// Whether a list of tables has one twice.
+    ///
+    /// # Errors
+    /// 1066.
+    pub(super) fn check_unique_names(&self, stmt: &Stmt<'_>) -> SqlResult<()> {
+        let names: &[ast::ObjectName<'_>] = match stmt {
+            Stmt::DropTable(drop) | Stmt::DropView(drop) => drop.names,
+            Stmt::Maintain(maintain) => maintain.tables,
+            _ => return Ok(()),
+        };
+        let named = |name: &ast::ObjectName<'_>| {
+            let database = name.schema.map_or_else(|| self.state.database.clone(), |s| s.to_string());
+            (database, name.name.to_string())
+        };
+        let mut seen = Vec::with_capacity(names.len());
+        for name in names.iter().map(named) {
+            if seen.contains(&name) {
+                return Err(SqlError::new(1066, format!("Not unique table/alias: '{}'", name.1)));
+            }
+            seen.push(name);
+        }
+        Ok(())
     }
 
     /// Whether the session may load this file into this table.
@@ -265,7 +353,9 @@ impl Connection {
         }
         let database = load.table.schema.map_or_else(|| self.state.database.clone(), |s| s.to_string());
         let delete = if load.duplicates == ast::LoadDuplicates::Replace { Priv::DELETE } else { Priv::NONE };
-        let wanted = [Wanted::table(&database, &load.table.name.to_string(), Priv::INSERT | delete)];
+        let table = load.table.name.to_string();
+        let own = has_temporary(&self.engine, &database, &table);
+        let wanted = [Wanted::table(&database, &table, Priv::INSERT | delete).of_own(own)];
         self.check_wanted(&wanted)?;
         self.check_locked(&wanted)
     }

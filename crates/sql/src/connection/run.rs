@@ -70,6 +70,8 @@ impl Connection {
         let status = &self.db.status;
         let connected = self.db.processes.connected() as u64;
         status.max_used_connections.store(connected, Ordering::Relaxed);
+        // Of the folder's counters MySQL begins this one anew, too.
+        status.aborted_clients.store(0, Ordering::Relaxed);
         status.flushed_at.store(self.db.opened.elapsed().as_secs(), Ordering::Relaxed);
     }
 
@@ -144,12 +146,7 @@ impl Connection {
         // With its temporary tables the session may do what it likes.
         let wants: Cow<'_, [Wanted]> = match self.engine.temporary_generation() {
             0 => plan.wants().into(),
-            _ => plan
-                .wants()
-                .iter()
-                .filter(|want| want.through.is_some() || !self.is_temporary(want))
-                .cloned()
-                .collect(),
+            _ => plan.wants().iter().filter(|want| want.through.is_some() || !want.own).cloned().collect(),
         };
         for view in wants.iter().filter_map(|want| want.view.as_ref()) {
             error::of_engine(self.engine.statement().hold_view(&view.name, view.id))?;

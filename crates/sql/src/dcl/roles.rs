@@ -106,7 +106,7 @@ fn create(cx: &mut StmtCx<'_>, if_not_exists: bool, roles: &[Name]) -> SqlResult
                 there.push(name.clone());
                 continue;
             }
-            super::statements::check_user_length(name)?;
+            crate::accounts::name::check_name(name)?;
             grants.accounts.push(AccountGrants {
                 user: name.0.clone(),
                 host: name.1.clone(),

@@ -136,6 +136,7 @@ fn may_update_accounts(cx: &StmtCx<'_>) -> SqlResult<()> {
 /// # Errors
 /// Of the statement.
 pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Outcome> {
+    check_lengths(stmt)?;
     match stmt {
         Stmt::CreateUser(create) if create.alter => alter_users(cx, create)?,
         Stmt::CreateUser(create) => create_users(cx, create)?,
@@ -146,6 +147,23 @@ pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>) -> SqlResult<Outcome
         _ => {}
     }
     Ok(Outcome::default())
+}
+
+/// Whether all accounts that a statement names have names that fit.
+///
+/// # Errors
+/// 1470.
+fn check_lengths(stmt: &Stmt<'_>) -> SqlResult<()> {
+    let specs = match stmt {
+        Stmt::CreateUser(create) => create.users,
+        Stmt::Grant(grant) => grant.users,
+        Stmt::DropUser(drop) => return drop.users.iter().try_for_each(name::check_length),
+        Stmt::RenameUsers(pairs) => {
+            return pairs.iter().flat_map(|(from, to)| [from, to]).try_for_each(name::check_length);
+        }
+        _ => return Ok(()),
+    };
+    specs.iter().try_for_each(|spec| name::check_length(&spec.name))
 }
 
 /// Changes the grants: in the tables, then in memory. What `change` returns are the accounts it changed.
@@ -342,6 +360,7 @@ pub(crate) fn set_password(
     value: &SetPassword<'_>,
 ) -> SqlResult<()> {
     let own = own_name(cx.state);
+    user.map_or(Ok(()), name::check_length)?;
     let name = user.map_or_else(|| own.clone(), |u| name_of(u, &own));
     match name == own {
         true => refuse_anonymous(&own)?,
@@ -624,7 +643,7 @@ fn may_grant(cx: &StmtCx<'_>, wishes: &Wishes) -> SqlResult<()> {
         columns: wishes.columns.iter().map(|(c, p)| (c.as_str().into(), *p)).collect(),
         ..Wanted::table(&wishes.database, &wishes.table, on_columns)
     };
-    cx.state.check_privileges(cx.engine, &[of_columns])
+    cx.state.check_privileges(&[of_columns])
 }
 
 /// Privileges of 8.0 are given only where they can be kept.
@@ -709,22 +728,7 @@ fn no_grant(name: &Name, wishes: &Wishes) -> SqlError {
     }
 }
 
-/// Whether a name fits.
-///
-/// # Errors
-/// 1470.
-pub(super) fn check_user_length(name: &Name) -> SqlResult<()> {
-    match name.0.chars().count() > 32 {
-        false => Ok(()),
-        true => Err(SqlError::new(
-            1470,
-            format!("String '{}' is too long for user name (should be no longer than 32)", name.0),
-        )),
-    }
-}
-
 fn new_account(name: &Name, spec: &UserSpec<'_>, default_plugin: &str) -> SqlResult<AccountGrants> {
-    check_user_length(name)?;
     let (plugin, stored) = match &spec.auth {
         Some(auth) => authentication(auth, default_plugin)?,
         None => (default_plugin.to_owned(), Vec::new()),

@@ -1,8 +1,6 @@
 //! CREATE TABLE.
 
-use super::{
-    check_database_exists, columns, directories, keys, limits, look_at, names_of, options, partitions,
-};
+use super::{check_database_exists, columns, directories, keys, limits, names_of, options, partitions};
 use crate::statement::{StmtCx, planning};
 use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;
@@ -39,7 +37,7 @@ pub(super) fn create_table_of(
         refuse_like_itself(cx, like, &database, &name)?;
     }
     let is_there = match written.temporary {
-        true => cx.engine.temporary_table(&engine_name).is_some(),
+        true => cx.state.names.mean_own(&database, &name),
         false => {
             super::views::find(cx, &database, &name).is_some() || super::base_table_exists(cx, &engine_name)?
         }
@@ -369,7 +367,7 @@ fn add_selected(
     cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
-    cx.state.check_privileges(cx.engine, planned.wants())?;
+    cx.state.check_privileges(planned.wants())?;
     let columns = planned.columns().map_or(&[][..], |c| c);
     vaquita_catalog::limits::check_column_count(columns.len())?;
     for column in columns {
@@ -419,7 +417,17 @@ fn selected_column(cx: &mut StmtCx<'_>, column: &ColumnMeta) -> SqlResult<Option
     if column.org_name.is_empty() || database.is_empty() || vaquita_catalog::is_virtual_database(&database) {
         return Ok(None);
     }
-    let info = match look_at(cx, &database, &text(&column.org_table)) {
+    let look = cx.engine.begin_look();
+    // The table that the query reads, which a temporary one may hide.
+    let found = vaquita_catalog::open_table(
+        &cx.db.catalog,
+        &mut cx.engine.statement(),
+        &database,
+        &text(&column.org_table),
+        vaquita_engine::MdlMode::SharedRead,
+    );
+    error::of_engine(cx.engine.end_look(look))?;
+    let info = match found {
         Ok(info) => info,
         // It comes from a derived table, or from a view.
         Err(e) if matches!(e.code, 1146 | 1347) => return Ok(None),

@@ -101,19 +101,30 @@ fn base_table_exists(cx: &mut StmtCx<'_>, engine_name: &str) -> SqlResult<bool> 
     Ok(found)
 }
 
+/// Opens the table that a name of the statement stands for, as was said when its privileges were checked.
+///
+/// # Errors
+/// 1046, 1146; of metadata locks.
+pub(crate) fn open_named(
+    cx: &mut StmtCx<'_>,
+    database: &str,
+    name: &str,
+    mode: MdlMode,
+) -> SqlResult<Arc<TableInfo>> {
+    let open = match cx.state.names.mean_own(database, name) {
+        true => vaquita_catalog::open_table,
+        false => vaquita_catalog::open_base_table,
+    };
+    open(&cx.db.catalog, &mut cx.engine.statement(), database, name, mode)
+}
+
 /// A table's present definition. It may change before it is used: whoever relies on it compares the engine's object.
 ///
 /// # Errors
 /// 1146; 1347 if it is a view.
 fn look_at(cx: &mut StmtCx<'_>, database: &str, name: &str) -> SqlResult<Arc<TableInfo>> {
     let look = cx.engine.begin_look();
-    let found = vaquita_catalog::open_table(
-        &cx.db.catalog,
-        &mut cx.engine.statement(),
-        database,
-        name,
-        MdlMode::SharedRead,
-    );
+    let found = open_named(cx, database, name, MdlMode::SharedRead);
     vaquita_catalog::error::of_engine(cx.engine.end_look(look))?;
     match found {
         Err(e) if e.code == 1146 && views::find(cx, database, name).is_some() => {

@@ -2,6 +2,7 @@
 
 use crate::statement::StmtCx;
 use vaquita_catalog::show_create::{Style, show_create};
+use vaquita_session::names::{Meaning, StatementNames};
 use vaquita_session::vars::SessionVars;
 use vaquita_types::{SqlMode, SqlResult};
 
@@ -9,8 +10,18 @@ use vaquita_types::{SqlMode, SqlResult};
 ///
 /// # Errors
 /// 1146 no such table.
-pub(crate) fn show_create_table(cx: &mut StmtCx<'_>, database: &str, table: &str) -> SqlResult<String> {
-    let info = super::tablespaces::look_at_definition(cx, database, table)?;
+pub(crate) fn show_create_table(
+    cx: &mut StmtCx<'_>,
+    database: &str,
+    table: &str,
+    own: bool,
+) -> SqlResult<String> {
+    if own {
+        cx.state.names.add(database, table, Meaning::Own);
+    }
+    let info = super::tablespaces::look_at_definition(cx, database, table);
+    cx.state.names = StatementNames::default();
+    let info = info?;
     let next = super::next_auto_increment(cx, &info)?;
     let vars = &cx.state.vars;
     let text = show_create(&info.definition, next, &vars.time_zone, style(vars));

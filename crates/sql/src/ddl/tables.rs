@@ -17,8 +17,8 @@ pub(super) fn drop_tables(cx: &mut StmtCx<'_>, drop: &ast::DropTables<'_>) -> Sq
         let (database, table) = names_of(cx, name)?;
         let full = format!("{database}.{table}");
         let name = engine_name(&database, &table)?;
-        // One that hides another goes first.
-        if error::of_engine(cx.engine.drop_temporary_table(&name))? {
+        if cx.state.names.mean_own(&database, &table) {
+            error::of_engine(cx.engine.drop_temporary_table(&name))?;
             continue;
         }
         if drop.temporary {
@@ -113,13 +113,15 @@ pub(super) fn rename_table(
     to: &(String, String),
     of_temporary: bool,
 ) -> SqlResult<()> {
-    let (old, new) = checked_pair(cx, from, from, to)?;
-    if of_temporary && cx.engine.temporary_table(&old).is_some() {
+    if of_temporary {
+        check_database_exists(cx, &to.0)?;
+        let (old, new) = (engine_name(&from.0, &from.1)?, engine_name(&to.0, &to.1)?);
         return cx.engine.rename_temporary_table(&old, &new).map_err(|e| match e {
             Error::TableExists(_) => SqlError::table_exists(&to.1),
             e => error::engine(&e),
         });
     }
+    let (old, new) = checked_pair(cx, from, from, to)?;
     cx.engine.rename_table(&old, &new).map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&from.0, &from.1),
         Error::TableExists(_) => SqlError::table_exists(&to.1),
@@ -143,9 +145,9 @@ fn truncate_refused(cx: &mut StmtCx<'_>, database: &str, table: &str, otherwise:
 pub(super) fn truncate(cx: &mut StmtCx<'_>, name: &ast::ObjectName<'_>) -> SqlResult<Outcome> {
     let (database, table) = names_of(cx, name)?;
     let engine_name = engine_name(&database, &table)?;
-    let done = match cx.engine.temporary_table(&engine_name) {
-        Some(_) => cx.engine.truncate_temporary_table(&engine_name),
-        None => cx.engine.truncate_table(&engine_name),
+    let done = match cx.state.names.mean_own(&database, &table) {
+        true => cx.engine.truncate_temporary_table(&engine_name),
+        false => cx.engine.truncate_table(&engine_name),
     };
     done.map_err(|e| match e {
         Error::NoSuchTable(_) => error::no_such_table(&database, &table),

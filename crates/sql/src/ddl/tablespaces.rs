@@ -97,14 +97,15 @@ fn named(
     (partitions, what): (Option<&[Ident<'_>]>, &str),
 ) -> SqlResult<(String, String, String)> {
     let (database, table) = names_of(cx, name)?;
-    if views::find(cx, &database, &table).is_some() {
+    let own = cx.state.names.mean_own(&database, &table);
+    if !own && views::find(cx, &database, &table).is_some() {
         return Err(views::not_table(&database, &table));
     }
     if database == "mysql" && crate::accounts::TABLES.contains(&&*table) {
         return Err(super::directories::no_such_option(&table));
     }
     let engine_name = engine_name(&database, &table)?;
-    if cx.engine.temporary_table(&engine_name).is_some() {
+    if own {
         if partitions.is_some() {
             return Err(not_partitioned());
         }

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP VIEW; SHOW CREATE VIEW; what a view's columns are.
 
 use super::{base_table_exists, check_database_exists, names_of};
-use crate::accounts::name::{name_of, own_name};
+use crate::accounts::name::{check_length, name_of, own_name};
 use crate::statement::{StmtCx, planning};
 use bumpalo::Bump;
 use std::borrow::Cow;
@@ -145,6 +145,7 @@ fn definer_of(
 ) -> SqlResult<(String, String)> {
     let own = own_name(cx.state);
     let before = there.filter(|_| written.alter).and_then(|object| ObjectBody::of(object).ok());
+    written.definer.as_ref().map_or(Ok(()), check_length)?;
     let definer = match (&written.definer, before) {
         (Some(user), _) => name_of(user, &own),
         (None, Some(body)) => body.definer,
@@ -178,17 +179,18 @@ fn text_of(
     cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
     let mut defined = planned?;
-    if let Some(table) = defined.temporary {
-        return Err(SqlError::new(1352, format!("View's SELECT refers to a temporary table '{table}'")));
-    }
     let current = cx.state.database.clone();
     let is_itself = |u: &vaquita_plan::TableUse| u.database == database && u.table == name;
     if defined.uses.iter().any(is_itself) {
         return Err(error::no_such_table(database, name));
     }
-    let wanted: Vec<Wanted> =
-        vaquita_plan::wanted_of(&defined.uses).into_iter().filter(|w| w.through.is_none()).collect();
-    cx.state.check_privileges(cx.engine, &wanted)?;
+    // A view is made of what everybody sees: a temporary table that hides it gives no right to that.
+    let wanted = vaquita_plan::wanted_of(&defined.uses).into_iter().filter(|w| w.through.is_none());
+    let wanted: Vec<Wanted> = wanted.map(|want| want.of_own(false)).collect();
+    cx.state.check_privileges(&wanted)?;
+    if let Some(table) = defined.temporary {
+        return Err(SqlError::new(1352, format!("View's SELECT refers to a temporary table '{table}'")));
+    }
     let mut columns = defined.columns;
     if !written.columns.is_empty() {
         if written.columns.len() != columns.len() {

@@ -471,7 +471,27 @@ fn row_of(statement: &SlowStatement<'_>) -> String {
 
 /// Whether a file can be a log: error 1231 otherwise.
 pub(crate) fn can_be_log(dir: &Path, name: &str) -> bool {
-    !name.is_empty() && open(&dir.join(name)).is_ok()
+    !name.is_empty() && !is_in_use_by_folder(dir, &dir.join(name)) && open(&dir.join(name)).is_ok()
+}
+
+/// Whether a path leads to what the data folder, or a server, lives on: no line of a log may get into that. Within the folder a
+/// log stands beside the folders of databases, and is called like one.
+fn is_in_use_by_folder(dir: &Path, path: &Path) -> bool {
+    let ends_in = |place: &Path, endings: &[&str]| {
+        place.extension().is_some_and(|e| endings.iter().any(|ending| e.eq_ignore_ascii_case(ending)))
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // What is there counts as what it leads to; what is to be made, by where.
+    let place = path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => real(folder).join(name),
+        _ => path.to_owned(),
+    });
+    if ends_in(&place, &["ibd", "isl", "cfg", "frm", "par", "opt", "trg", "trn", "ibt", "cnf", "ini", "pem"])
+    {
+        return true;
+    }
+    let Ok(inside) = place.strip_prefix(real(dir)) else { return false };
+    inside.components().count() != 1 || !ends_in(&place, &["log", "err", "txt", "out", "csv"])
 }
 
 fn open(path: &Path) -> SqlResult<File> {

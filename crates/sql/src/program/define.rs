@@ -132,6 +132,7 @@ fn characterize(body: &mut ObjectBody, said: &Characteristics<'_>, cx: &StmtCx<'
 
 /// Who a program belongs to: another than the session's account only with SUPER.
 pub(super) fn definer(cx: &mut StmtCx<'_>, said: Option<&ast::UserName<'_>>) -> SqlResult<(String, String)> {
+    said.map_or(Ok(()), crate::accounts::name::check_length)?;
     let own = (cx.state.account_user.clone(), cx.state.account_host.clone());
     let Some(said) = said.filter(|said| !said.current) else { return Ok(own) };
     let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();

@@ -84,11 +84,14 @@ fn list_of(privileges: Priv, all: Priv, columns: &[(String, Priv)]) -> String {
 }
 
 /// What an account must bring, as GRANT demands it.
-fn demands(account: &AccountGrants) -> String {
+/// `all`: the hash of its password, too, which is not for whoever has come in with the password alone.
+fn demands(account: &AccountGrants, all: bool) -> String {
     let mut out = String::new();
     if account.plugin == password::NATIVE && !account.authentication.is_empty() {
-        let stored = String::from_utf8_lossy(&account.authentication);
-        out = format!(" IDENTIFIED BY PASSWORD '{stored}'");
+        out.push_str(" IDENTIFIED BY PASSWORD");
+        if all {
+            out.push_str(&format!(" '{}'", String::from_utf8_lossy(&account.authentication)));
+        }
     }
     out.push_str(&required(account));
     out
@@ -205,7 +208,8 @@ pub(crate) fn show_grants(
             let grant = format!("GRANT {list} ON {on} TO {}{demands}{with}", shown(&name));
             listing.rows.push(vec![text(grant)]);
         };
-    push(has.global - Priv::DYNAMIC, Priv::ALL, &[], "*.*", &demands(account), &limits(account));
+    let demands = demands(account, cx.state.privileges.global.has(Priv::SUPER));
+    push(has.global - Priv::DYNAMIC, Priv::ALL, &[], "*.*", &demands, &limits(account));
     for grant in &has.databases {
         push(grant.privileges, Priv::DATABASE, &[], &format!("{}.*", quoted_name(&grant.database)), "", "");
     }

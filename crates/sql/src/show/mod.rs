@@ -609,7 +609,7 @@ fn create_table(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing
         }
         exists(cx, &database, &table)?;
     }
-    let sql = crate::ddl::show_create_table(cx, &database, &table)?;
+    let sql = crate::ddl::show_create_table(cx, &database, &table, own)?;
     listing.rows.push(vec![text(&table), text(sql)]);
     Ok(listing)
 }
@@ -622,6 +622,10 @@ fn create_view(cx: &mut StmtCx<'_>, name: &ObjectName<'_>) -> SqlResult<Listing>
     let on_view = privileges.on_table(&database, &view).map_or(Priv::NONE, |g| g.privileges);
     let has = privileges.global | privileges.in_database(&database) | on_view;
     let Some(object) = crate::ddl::views::find(cx, &database, &view) else {
+        // A temporary table of that name is no view, and lends no right to ask for one.
+        if !vaquita_catalog::is_virtual_database(&database) {
+            cx.state.check_shown(&database, &view)?;
+        }
         let (database, table) = existing_table(cx, name)?;
         return Err(SqlError::new(1347, format!("'{database}.{table}' is not VIEW")));
     };
