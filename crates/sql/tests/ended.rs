@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use support::{open, root, run};
-use vaquita_base::ManualClock;
+use vaquita_base::{ManualClock, PageId, PageNo};
 use vaquita_engine::{Engine, Options};
 use vaquita_io::sim::{Fault, Injection, SimDisk};
 use vaquita_sql::{ConnectInfo, Connection, Database};
@@ -335,4 +335,170 @@ fn a_load_of_the_pool_is_ended() {
     assert_eq!(run_now(ask), "");
     load(&|| ());
     assert!(run_now(status).contains("Buffer pool(s) load completed at "), "{}", run_now(status));
+}
+
+/// Changes bytes of all pages of the indexes of table `d/t` but their roots, or changes them back.
+fn turn_leaves(db: &Database, index: usize) {
+    let core = db.engine().core();
+    let table = core.table("d/t").expect("a table");
+    let id = table.indexes[index].id.get();
+    let root = table.indexes[index].tree.root();
+    let pages = core.storage.spaces().get(table.space).expect("its file").size_pages();
+    let mut turned = 0;
+    for no in (0..pages).map(PageNo).filter(|no| *no != root) {
+        let mut mtr = core.storage.begin().expect("begins");
+        let page = mtr.get_exclusive(PageId::new(table.space, no)).expect("a page");
+        let of_index = u64::from_be_bytes(mtr.page(page)[66..74].try_into().expect("8 bytes"));
+        if of_index != id && of_index != !id {
+            continue;
+        }
+        for at in (24..26).chain(66..74) {
+            let value = !mtr.page(page)[at];
+            mtr.write_u8(page, at, value);
+        }
+        mtr.commit();
+        turned += 1;
+    }
+    assert!(turned > 2, "{turned} pages");
+}
+
+/// A statement fails and cannot be taken back: nothing commits what it left, whatever the way.
+#[test]
+fn what_cannot_be_taken_back_is_never_committed() {
+    let disk = SimDisk::new(5);
+    disk.put_dir("/".as_ref());
+    let mut options = Options::new("/db");
+    options.background = false;
+    options.storage.buffer_pool_size = 16 << 20;
+    let engine = Engine::open_with(Arc::new(disk), Arc::new(ManualClock::new()), options).expect("it opens");
+    let db = Database::on_engine(engine, &[]).expect("a database");
+    let connect = || db.connect(ConnectInfo::embedded()).expect("a session");
+    let mut c = connect();
+    with_rows(&mut c);
+    for sql in [
+        "alter table t add key (s(100), a)",
+        "create table kept (id int primary key)",
+        "create table fires (id int primary key)",
+        "create trigger g after insert on fires for each row update t set s = concat('z', id) where id < 900",
+        "create function f() returns int begin declare continue handler for sqlexception begin end;
+           update t set s = concat('z', id) where id < 900; return 1; end",
+        "create procedure p() begin declare continue handler for sqlexception begin end;
+           update t set s = concat('z', id) where id < 900; commit; end",
+    ] {
+        assert_eq!(run(&mut c, sql), "", "{sql}");
+    }
+    let before = run(&mut c, "select sum(crc32(concat(id, s, a))) from t");
+    // Rows are changed one by one until an entry of a page comes that is damaged: it is not the first.
+    let update = "update t set a = a + 100, s = if(id < 500, s, concat('z', id)) order by id";
+    let fails = |c: &mut Connection, sql: &str, code: &str| {
+        let answer = run(c, sql);
+        assert!(answer.starts_with(code), "{sql}: {answer}");
+    };
+    let commits: &[&[&str]] = &[
+        &["commit"],
+        &["begin"],
+        &["start transaction"],
+        &["create table x (i int)"],
+        &["drop table kept"],
+        &["truncate table kept"],
+        &["analyze table kept"],
+        &["lock tables kept write"],
+        &["set autocommit = 1"],
+        &["create view v as select 1"],
+        &["rollback"],
+    ];
+    for commit in commits {
+        let mut c = connect();
+        run(&mut c, "use d; set autocommit = 0");
+        assert_eq!(run(&mut c, "insert into kept values (1)"), "");
+        assert_eq!(run(&mut c, "savepoint s"), "");
+        turn_leaves(&db, 2);
+        fails(&mut c, update, "1181 Got error during ROLLBACK");
+        for refused in [
+            "select 1",
+            "select * from kept",
+            "insert into kept values (2)",
+            "rollback to s",
+            "release savepoint s",
+            "savepoint s2",
+            "call p()",
+            "do f()",
+            "create temporary table q (i int)",
+        ] {
+            fails(&mut c, refused, "1181 Got error during ROLLBACK: a statement of the transaction failed");
+        }
+        assert!(run(&mut c, "show warnings").contains("1181"));
+        match commit {
+            ["rollback"] => drop(run(&mut c, "rollback")),
+            _ => commit.iter().for_each(|sql| fails(&mut c, sql, "1180 Got error during COMMIT")),
+        }
+        assert_eq!(run(&mut c, "select count(*) from kept where id = 2"), "0", "{commit:?}");
+        turn_leaves(&db, 2);
+        while db.engine().core().rollback_step().expect("it is whole again") {}
+        run(&mut c, "rollback");
+        assert_eq!(run(&mut c, "select count(*) from kept"), "0", "{commit:?}");
+        assert_eq!(run(&mut c, "select sum(crc32(concat(id, s, a))) from t"), before, "{commit:?}");
+    }
+    // Parts of statements: functions and triggers, with handlers that would go on.
+    for (sql, code) in
+        [("select f()", "1180"), ("insert into fires values (1)", ""), ("call p()", "1180"), (update, "")]
+    {
+        let mut c = connect();
+        run(&mut c, "use d");
+        turn_leaves(&db, 2);
+        let answer = run(&mut c, sql);
+        assert!(!answer.is_empty() && answer.starts_with(code), "{sql}: {answer}");
+        turn_leaves(&db, 2);
+        while db.engine().core().rollback_step().expect("it is whole again") {}
+        assert_eq!(run(&mut c, "select count(*) from fires"), "0", "{sql}");
+        assert_eq!(run(&mut c, "select sum(crc32(concat(id, s, a))) from t"), before, "{sql}");
+    }
+    // A branch of XA can only be rolled back.
+    let mut c = connect();
+    run(&mut c, "use d; xa start 'x'");
+    turn_leaves(&db, 2);
+    fails(&mut c, update, "1181");
+    fails(&mut c, "xa end 'x'", "1399");
+    fails(&mut c, "xa prepare 'x'", "1399");
+    run(&mut c, "xa rollback 'x'");
+    turn_leaves(&db, 2);
+    while db.engine().core().rollback_step().expect("it is whole again") {}
+    assert_eq!(run(&mut c, "select sum(crc32(concat(id, s, a))) from t"), before);
+    assert_eq!(run(&mut c, "check table t"), "d.t|check|status|OK");
+}
+
+/// Numbers of documents behind the last one would begin anew.
+#[test]
+fn the_last_number_of_a_document_is_refused() {
+    let opened = support::open();
+    let mut c = support::root(&opened.db);
+    for sql in [
+        "create database d",
+        "use d",
+        "create table f (FTS_DOC_ID bigint unsigned not null, s text, unique key FTS_DOC_ID_INDEX (FTS_DOC_ID),
+           fulltext key (s))",
+        "insert into f values (1, 'one'), (2, 'two')",
+    ] {
+        assert_eq!(run(&mut c, sql), "", "{sql}");
+    }
+    for sql in [
+        "update f set FTS_DOC_ID = 18446744073709551615 where FTS_DOC_ID = 2",
+        "update f set FTS_DOC_ID = 18446744073709551615, s = 'three' where FTS_DOC_ID = 2",
+        "insert into f values (18446744073709551615, 'four')",
+    ] {
+        assert!(run(&mut c, sql).starts_with("182 "), "{sql}");
+    }
+    assert_eq!(
+        run(&mut c, "update f set FTS_DOC_ID = 18446744073709551614, s = 'five' where FTS_DOC_ID = 2"),
+        ""
+    );
+    assert_eq!(run(&mut c, "select count(*) from f where match(s) against('five')"), "1");
+    drop(c);
+    let opened = opened.reopen();
+    let mut c = support::root(&opened.db);
+    assert_eq!(
+        run(&mut c, "select FTS_DOC_ID from d.f where match(s) against('five two' in boolean mode)"),
+        "18446744073709551614"
+    );
+    assert_eq!(run(&mut c, "check table d.f"), "d.f|check|status|OK");
 }
