@@ -106,6 +106,13 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), TlsError> {
 /// Files that cannot be read or do not fit together.
 pub fn config(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
     let certs = certificates(&files.cert)?;
+    if certs.first().is_some_and(|cert| is_of_version_1(cert)) {
+        return Err(TlsError(format!(
+            "{}: a certificate of X.509 version 1, which says not whom it is for. Make one of version 3: openssl x509 -req with -extfile \
+             and a file that says subjectAltName=DNS:the.servers.name",
+            files.cert.display()
+        )));
+    }
     let key = PrivateKeyDer::from_pem_file(&files.key).map_err(failed(&files.key))?;
     let mut provider = rustls::crypto::ring::default_provider();
     choose(&mut provider.cipher_suites, &files.ciphers)?;
@@ -215,6 +222,19 @@ fn files_in(dir: Option<&Path>) -> Result<Vec<PathBuf>, TlsError> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Whether a certificate is of version 1: only later ones say their version, behind the beginnings of two sequences.
+fn is_of_version_1(der: &[u8]) -> bool {
+    /// What is in a DER element that is a sequence.
+    fn sequence(der: &[u8]) -> Option<&[u8]> {
+        let (&0x30, rest) = der.split_first()? else { return None };
+        let (&length, rest) = rest.split_first()?;
+        // A longer length says how many bytes it has.
+        if length < 0x80 { Some(rest) } else { rest.get(usize::from(length & 0x7f)..) }
+    }
+    let said = sequence(der).and_then(sequence).and_then(<[u8]>::first);
+    said.is_some_and(|&tag| tag != 0xa0)
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -17,6 +17,8 @@ use vaquita_format::filename::decode;
 
 use crate::import::{self, ImportArgs};
 use crate::serve::{self, ServeArgs};
+
+pub use crate::serve::UserSwitch;
 use crate::shell::{self, ShellArgs};
 use crate::workshop::check::{CheckError, check_path};
 use crate::workshop::definition::TableTexts;
@@ -143,8 +145,27 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
     ExitCode::from(run_code(args, out, err))
 }
 
+/// The same for a process that may change its user.
+pub fn run_as(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    switch: Option<UserSwitch>,
+) -> ExitCode {
+    ExitCode::from(run_with(args, out, err, switch))
+}
+
 /// Runs a command and gives its exit code as a number.
 pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    run_with(args, out, err, None)
+}
+
+fn run_with(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    switch: Option<UserSwitch>,
+) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
@@ -181,7 +202,7 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, e
                 }
             };
         }
-        Command::Serve(args) => return serve::run(&args, &mut out, err),
+        Command::Serve(args) => return serve::run(&args, switch, &mut out, err),
         Command::Sql(args) => return shell::run(&args, &mut out, err),
     };
     let flushed = done.and_then(|sound| until_closed(out.flush().map(|()| sound)));

@@ -216,3 +216,133 @@ fn a_server_that_cannot_look_at_revocations_does_not_start() {
     }
     std::fs::remove_dir_all(&dir).expect("it is there");
 }
+
+/// A server that was asked for TLS does not serve without.
+#[test]
+fn certificates_that_cannot_be_used_keep_a_server_from_starting() {
+    let dir = std::env::temp_dir().join(format!("vaquita-vars-cert-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).expect("a folder");
+    let file = |name: &str| dir.join(name).display().to_string();
+    // One as `openssl x509 -req` makes it without extensions.
+    std::fs::write(file("v1.pem"), include_str!("certificates/version_1.pem")).expect("a file");
+    std::fs::write(file("key.pem"), include_str!("certificates/version_1_key.pem")).expect("a file");
+    std::fs::write(file("bad.pem"), "no certificate").expect("a file");
+    let (cert, key) =
+        (|name: &str| format!("--ssl-cert={}", file(name)), |name: &str| format!("--ssl-key={}", file(name)));
+    for (options, words) in [
+        (vec![cert("v1.pem"), key("key.pem")], "a certificate of X.509 version 1"),
+        (vec![cert("v1.pem")], "ssl_cert is given, and no ssl_key"),
+        (vec![key("key.pem")], "ssl_key is given, and no ssl_cert"),
+        (vec![cert("none.pem"), key("key.pem")], "none.pem"),
+        (vec![cert("bad.pem"), key("key.pem")], "holds no certificate"),
+        (vec![format!("--ssl-ca={}", file("bad.pem"))], "ssl_ca is given, and there is no TLS"),
+    ] {
+        let mut all = vec!["--innodb-log-file-size=4M"];
+        all.extend(options.iter().map(String::as_str));
+        let refused = Vaquita::start(binary(), &dir.join("data"), &all).expect_err("refused").to_string();
+        assert!(refused.contains(words), "{options:?}: {refused}");
+    }
+    std::fs::remove_dir_all(&dir).expect("it is there");
+}
+
+/// How a server that does not start ends: its exit code, and what it says.
+fn start(dir: &Path, options: &[&str]) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(binary());
+    command.arg("serve").arg(dir).args([
+        "--port=0",
+        "--innodb-buffer-pool-size=16M",
+        "--innodb-log-file-size=4M",
+    ]);
+    let output = command.args(options).output().expect("it runs");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A folder of somebody's files is not filled with a database; what servers and file systems put beside one is in nobody's way.
+#[test]
+fn a_database_is_made_in_no_folder_of_somebody_else() {
+    let dir = std::env::temp_dir().join(format!("vaquita-vars-folder-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let fresh = |files: &[&str]| {
+        let _ = std::fs::remove_dir_all(&dir);
+        for file in files {
+            let path = dir.join(file);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, "x").expect("a file");
+        }
+        std::fs::create_dir_all(&dir).expect("a folder");
+    };
+    for (files, told) in [
+        (vec!["src/main.rs"], "'src'"),
+        (vec!["notes.md", ".git/config"], "'notes.md'"),
+        (vec!["a", "b"], "'a' and another one"),
+        (vec!["a", "b", "c/d/t.ibd", "server.log"], "'a' and 2 others"),
+    ] {
+        fresh(&files);
+        let before = std::fs::read_dir(&dir).expect("a folder").count();
+        let (code, said) = start(&dir, &[]);
+        assert_eq!(code, Some(2), "{files:?}: {said}");
+        assert!(said.contains("holds no database") && said.contains(told), "{files:?}: {said}");
+        assert_eq!(std::fs::read_dir(&dir).expect("a folder").count(), before, "nothing is made there");
+    }
+    // Nor by the shell, which takes no address of another protocol for a folder either.
+    for (target, words) in
+        [(dir.to_str().expect("a name"), "holds no database"), ("postgres://h/d", "by no other protocol")]
+    {
+        let mut shell = std::process::Command::new(binary());
+        let output = shell.args(["sql", target, "-e", "select 1"]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(words), "{target}: {said}");
+    }
+    // `nothing to listen on`: the folder was taken.
+    for files in [vec![], vec!["lost+found/x", ".snapshot/y", "old.err", "my.cnf", "server-key.pem"]] {
+        fresh(&files);
+        let (code, said) = start(&dir, &[]);
+        assert!(code == Some(2) && said.contains("nothing to listen on"), "{files:?}: {said}");
+        assert!(dir.join("ibdata1").exists());
+    }
+    std::fs::remove_dir_all(&dir).expect("it is there");
+}
+
+#[test]
+fn a_server_runs_as_the_user_that_is_named() {
+    let dir = std::env::temp_dir().join(format!("vaquita-vars-user-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let of =
+        |path: &Path| std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(path).expect("it is there"));
+    let is_root = of(Path::new("/proc/self")) == 0;
+    let warning = "runs as root";
+    let (code, said) = start(&dir, &[]);
+    assert!(code == Some(2) && said.contains(warning) == is_root, "{said}");
+    let (_, said) = start(&dir, &["--user=root"]);
+    assert!(!said.contains(warning), "{said}");
+    let (code, said) = start(&dir, &["--user=no-such-user"]);
+    if !is_root {
+        assert!(said.contains("--user=no-such-user is ignored"), "{said}");
+    } else {
+        assert!(code == Some(2) && said.contains("there is no user 'no-such-user'"), "{said}");
+        let config = dir.with_extension("cnf");
+        std::fs::write(&config, "[mysqld]\nuser = nobody\n").expect("a file");
+        std::fs::remove_dir_all(&dir).expect("it is there");
+        std::fs::create_dir(&dir).expect("a folder");
+        let entry = std::fs::read_to_string("/etc/passwd").expect("a file");
+        let entry = entry.lines().find(|line| line.starts_with("nobody:")).expect("nobody").to_owned();
+        let uid: u32 = entry.split(':').nth(2).expect("a number").parse().expect("a number");
+        std::os::unix::fs::chown(&dir, Some(uid), None).expect("a folder of nobody");
+        let (_, said) = start(&dir, &[&format!("--config={}", config.display())]);
+        assert!(!said.contains(warning) && said.contains("nothing to listen on"), "{said}");
+        assert_eq!(of(&dir.join("ibdata1")), uid, "its files are the user's");
+        std::fs::remove_file(&config).expect("it is there");
+    }
+    std::fs::remove_dir_all(&dir).expect("it is there");
+}
+
+/// What keeps a socket from being made names it.
+#[test]
+fn a_socket_that_cannot_be_made_is_named() {
+    let dir = std::env::temp_dir().join(format!("vaquita-vars-socket-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    let (code, said) = start(&dir, &["--socket=/no/such/folder/s"]);
+    assert!(code == Some(2) && said.contains("socket /no/such/folder/s"), "{said}");
+    std::fs::remove_dir_all(&dir).expect("it is there");
+}

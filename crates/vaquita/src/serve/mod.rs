@@ -10,12 +10,17 @@
 //! `ready: mysql=HOST:PORT socket=PATH memcached=HOST:PORT memcached_socket=PATH`, of these what there is.
 
 mod files;
+mod left_behind;
 mod memcached;
 mod opening;
 mod option_file;
 mod options;
 mod other_options;
+mod place;
 mod suggest;
+
+pub use place::UserSwitch;
+pub(crate) use place::check_folder;
 
 use memcached::Memcached;
 use options::Settings;
@@ -59,6 +64,7 @@ Options:
       --config=FILE           Option file (my.cnf): groups [mysqld], [server], [vaquita]
       --log-error=FILE        Error log [default: standard error]
       --take-over             Write in a folder that a MySQL server made; without, it is open for reading only
+      --user=NAME             Run as this user, if root starts the server; root: stay so without a warning
       --skip-grant-tables     Everybody who reaches this machine's loopback or the socket may do everything
       --SYSTEM-VARIABLE=VALUE Any system variable that can be set at start: SHOW VARIABLES names them
       --skip-VARIABLE         The same as --VARIABLE=OFF
@@ -66,18 +72,32 @@ Options:
 ";
 
 /// Runs the server. Gives the exit code.
-pub(crate) fn run(args: &ServeArgs, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+pub(crate) fn run(
+    args: &ServeArgs,
+    switch: Option<UserSwitch>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
     if args.args.iter().any(|arg| arg == "--help" || arg == "-h") {
         let _ = out.write_all(HELP.as_bytes());
         return 0;
     }
-    let settings = match Settings::from_arguments(&args.args) {
-        Ok(settings) => settings,
+    let read = Settings::from_arguments(&args.args).and_then(|settings| {
+        settings.check_values()?;
+        let elsewhere = settings.value("innodb_data_home_dir").is_some_and(|home| !home.is_empty());
+        check_folder(&settings.dir, elsewhere)?;
+        // Before any file is made, and before there are other threads.
+        let note = place::change_user(&settings, switch)?;
+        Ok((settings, note))
+    });
+    let (mut settings, note) = match read {
+        Ok(read) => read,
         Err(why) => {
             let _ = writeln!(err, "vaquita serve: {why}");
             return 2;
         }
     };
+    settings.warnings.extend(note);
     let log = match error_log(&settings) {
         Ok(log) => Arc::new(log),
         Err(why) => {
@@ -136,6 +156,7 @@ impl Running {
         let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
         if taking_over {
             opening::tell_of_server_files(&db, &settings.dir, &log);
+            left_behind::lines(&settings.dir).iter().for_each(|line| log.warning(line));
         }
         log.note(&format!("{dir}: open after {} ms", began.elapsed().as_millis()));
         tell_of_storage(&db, &log);
@@ -192,7 +213,9 @@ impl Running {
             Ok(server) => Arc::new(server),
             Err(e) => {
                 drop(memcached);
-                let place = tcp.map_or_else(|| "the socket".to_owned(), |addr| addr.to_string());
+                let socket = socket.as_ref().map(|path| format!("socket {}", path.display()));
+                let place = tcp.map(|addr| addr.to_string()).into_iter().chain(socket);
+                let place = place.collect::<Vec<_>>().join(" or ");
                 let _ = db.close();
                 return Err(format!("Can't start server: {place}: {e}"));
             }
@@ -315,11 +338,11 @@ fn bind_address(db: &Database) -> Result<IpAddr, String> {
     }
 }
 
-/// TLS with given files, or with files of the folder's own making. A server without TLS still serves.
+/// TLS with given files, or with files of the folder's own making. A server that was not asked for TLS serves without, if there must
+/// be.
 ///
 /// # Errors
-/// There is none, and something was asked for that only TLS gives: certificates that were taken back are refused, only some
-/// ciphers are spoken.
+/// There is none, and TLS was asked for: by a certificate, or by what only TLS gives.
 fn tls_config(
     db: &Database,
     dir: &Path,
@@ -327,7 +350,15 @@ fn tls_config(
 ) -> Result<Option<Arc<rustls::ServerConfig>>, String> {
     let globals = db.globals();
     let given = |name: &str| globals.text(name).filter(|p| !p.is_empty()).map(|p| dir.join(p));
-    let needed = ["ssl_crl", "ssl_crlpath", "ssl_cipher"].into_iter().find(|name| given(name).is_some());
+    let asked = ["ssl_cert", "ssl_key", "ssl_ca", "ssl_capath", "ssl_crl", "ssl_crlpath", "ssl_cipher"];
+    let needed = asked.into_iter().find(|name| given(name).is_some());
+    for (there, missing) in [("ssl_cert", "ssl_key"), ("ssl_key", "ssl_cert")] {
+        if given(there).is_some() && given(missing).is_none() {
+            return Err(format!(
+                "{there} is given, and no {missing}: a certificate and its key belong together"
+            ));
+        }
+    }
     let without = |why: &str| match needed {
         Some(name) => Err(format!("{name} is given, and there is no TLS: {why}")),
         None => Ok(None),

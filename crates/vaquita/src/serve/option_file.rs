@@ -5,12 +5,13 @@
 //! [mysqld]
 //! port = 3307
 //! skip-name-resolve
-//! log_error = 'a name with spaces and \t escapes'   ; quotes keep what is between them
+//! log_error = 'a name with # and \t escapes'   # a comment; the quotes around a value go
 //! !include other.cnf
 //! !includedir conf.d
 //! ```
 //!
-//! Only the groups of servers count; others are for other programs.
+//! Only the groups of servers count, whatever the case of their names; others are for other programs. An option before any group is an
+//! error, as it is MySQL's. A file that is included begins without a group; one that is not there is left out, with a warning.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,36 +31,64 @@ pub(super) struct Line {
     pub(super) place: String,
 }
 
+/// What a file and those that it includes say.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) lines: Vec<Line>,
+    /// For the log.
+    pub(super) warnings: Vec<String>,
+}
+
 /// Reads a file and what it includes.
 ///
 /// # Errors
 /// A file that cannot be read, a line that cannot be understood: with its place.
-pub(super) fn read(path: &Path) -> Result<Vec<Line>, String> {
-    let mut lines = Vec::new();
-    read_into(path, &mut lines, 0)?;
-    Ok(lines)
+pub(super) fn read(path: &Path) -> Result<Read, String> {
+    let mut read = Read::default();
+    read_into(path, &mut read, 0)?;
+    Ok(read)
 }
 
-fn read_into(path: &Path, lines: &mut Vec<Line>, depth: usize) -> Result<(), String> {
-    let text = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+fn read_into(path: &Path, read: &mut Read, depth: usize) -> Result<(), String> {
+    let text = match fs::read(path) {
+        // As MySQL has it: what is included may be missing.
+        Err(e) if depth > 0 && e.kind() == std::io::ErrorKind::NotFound => {
+            read.warnings.push(format!("{}: not there, and so not included", path.display()));
+            return Ok(());
+        }
+        text => text.map_err(|e| format!("{}: {e}", path.display()))?,
+    };
     let text = String::from_utf8_lossy(&text);
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut ours = false;
+    // Whether the group is one of ours; `None` before the first one.
+    let mut ours = None;
     for (number, line) in text.lines().enumerate() {
         let place = format!("{}:{}", path.display(), number + 1);
         match parse_line(line.trim()).map_err(|why| format!("{place}: {why}"))? {
             Parsed::Nothing => {}
-            Parsed::Group(name) => ours = GROUPS.contains(&name),
+            Parsed::Group(name) => ours = Some(GROUPS.iter().any(|group| group.eq_ignore_ascii_case(name))),
             Parsed::Include(what, is_dir) => {
                 if depth >= DEPTH_MAX {
                     return Err(format!("{place}: too many files include each other"));
                 }
                 for file in included(&dir.join(what), is_dir).map_err(|why| format!("{place}: {why}"))? {
-                    read_into(&file, lines, depth + 1)?;
+                    read_into(&file, read, depth + 1)?;
                 }
             }
-            Parsed::Option(name, value) if ours => {
-                lines.push(Line { name: name.to_owned(), value, place });
+            Parsed::Unknown(word) => {
+                read.warnings.push(format!("{place}: '{word}' is none of !include and !includedir"))
+            }
+            Parsed::Option(name, _) if ours.is_none() => {
+                return Err(format!(
+                    "{place}: '{name}' stands before any [group]; options of the server belong to [mysqld]"
+                ));
+            }
+            Parsed::Option(name, value) if ours == Some(true) => {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+                if name.is_empty() || !name.chars().all(is_name) {
+                    return Err(format!("{place}: '{name}' is no option"));
+                }
+                read.lines.push(Line { name: name.to_owned(), value, place });
             }
             Parsed::Option(..) => {}
         }
@@ -83,6 +112,8 @@ enum Parsed<'l> {
     Nothing,
     Group(&'l str),
     Include(&'l str, bool),
+    /// A word after `!` that is none.
+    Unknown(&'l str),
     Option(&'l str, Option<String>),
 }
 
@@ -92,52 +123,64 @@ fn parse_line(line: &str) -> Result<Parsed<'_>, String> {
     }
     if let Some(rest) = line.strip_prefix('[') {
         let (name, _) = rest.split_once(']').ok_or("a group's name ends with ]")?;
-        return Ok(Parsed::Group(name.trim()));
+        return Ok(Parsed::Group(name.trim_end()));
     }
-    if let Some(rest) = line.strip_prefix("!includedir") {
-        return Ok(Parsed::Include(rest.trim(), true));
+    if let Some(directive) = line.strip_prefix('!') {
+        let (word, rest) = directive.split_once([' ', '\t']).unwrap_or((directive, ""));
+        return Ok(match word {
+            "include" => Parsed::Include(rest.trim(), false),
+            "includedir" => Parsed::Include(rest.trim(), true),
+            word => Parsed::Unknown(word),
+        });
     }
-    if let Some(rest) = line.strip_prefix("!include") {
-        return Ok(Parsed::Include(rest.trim(), false));
-    }
-    let (name, value) = match line.split_once('=') {
-        Some((name, value)) => (name, Some(unquote(value.trim())?)),
-        None => (line.split_once('#').map_or(line, |(name, _)| name), None),
-    };
-    let name = name.trim();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || !name.chars().all(is_name) {
-        return Err(format!("'{name}' is no option"));
-    }
-    Ok(Parsed::Option(name, value))
+    let line = without_comment(line);
+    Ok(match line.split_once('=') {
+        Some((name, value)) => Parsed::Option(name.trim_end(), Some(unescape(unquote(value.trim())))),
+        None => Parsed::Option(line.trim_end(), None),
+    })
 }
 
-/// A value without its quotes, its escapes and the comment behind it.
-fn unquote(text: &str) -> Result<String, String> {
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'));
-    let mut out = String::new();
-    let mut chars = text.chars().skip(usize::from(quote.is_some()));
-    loop {
-        match chars.next() {
-            None if quote.is_some() => return Err("a quote is not closed".into()),
-            None => break,
-            Some(c) if Some(c) == quote => break,
-            Some('#') if quote.is_none() => break,
-            Some('\\') => match chars.next() {
+/// A line up to its comment: a `#` between quotes is none. A quote that is not closed keeps all of the line.
+fn without_comment(line: &str) -> &str {
+    let (mut quote, mut escaped) = (None, false);
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '#') => return &line[..at],
+            (None, '\'' | '"') if !escaped => quote = Some(c),
+            (Some(open), c) if c == open && !escaped => quote = None,
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    line
+}
+
+/// A value without the quotes around it, if there is one at both ends.
+fn unquote(text: &str) -> &str {
+    let between = |quote| text.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
+    between('\'').or_else(|| between('"')).unwrap_or(text)
+}
+
+/// A value with its escapes; what is no escape stays as it is.
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
                 Some('n') => out.push('\n'),
                 Some('t') => out.push('\t'),
                 Some('r') => out.push('\r'),
                 Some('b') => out.push('\u{8}'),
                 Some('s') => out.push(' '),
                 Some(c @ ('\\' | '\'' | '"')) => out.push(c),
-                // What is no escape stays as it is.
                 Some(c) => out.extend(['\\', c]),
                 None => out.push('\\'),
             },
-            Some(c) => out.push(c),
+            c => out.push(c),
         }
     }
-    Ok(if quote.is_none() { out.trim_end().to_owned() } else { out })
+    out
 }
 
 #[cfg(test)]
@@ -157,19 +200,41 @@ mod tests {
         assert_eq!(parse_line("!includedir /etc/d"), Ok(Parsed::Include("/etc/d", true)));
         assert_eq!(parse_line("!include x.cnf"), Ok(Parsed::Include("x.cnf", false)));
         assert_eq!(parse_line("; x"), Ok(Parsed::Nothing));
-        assert!(parse_line("[mysqld").is_err() && parse_line("a='x").is_err() && parse_line("= 5").is_err());
+        assert!(parse_line("[mysqld").is_err());
+        assert_eq!(parse_line("!foo bar"), Ok(Parsed::Unknown("foo")));
+        // Of quotes, those around the value go; a # between any is text.
+        for (line, value) in [
+            ("a=set @a='#x'", "set @a='#x'"),
+            ("a='set @a=\"#x\"' # y", "set @a=\"#x\""),
+            ("a='x' y", "'x' y"),
+            ("a='x", "'x"),
+            ("a=it's # z", "it's # z"),
+            ("a=f 'g # h' i # j", "f 'g # h' i"),
+            ("a=b # c 'd", "b"),
+            ("a=#b", ""),
+            ("a=\"f\" \"g\"", "f\" \"g"),
+            ("a=''", ""),
+            ("a='", "'"),
+            ("a=x;y ;z", "x;y ;z"),
+            ("a = b c  d", "b c  d"),
+            (r"a=x\ty\sz\\w\qe\'f\#h", "x\ty z\\w\\qe'f\\#h"),
+            ("a=x\\", "x\\"),
+        ] {
+            assert_eq!(parse_line(line), option("a", value), "{line}");
+        }
     }
 
     #[test]
     fn groups_and_includes() {
         let dir = std::env::temp_dir().join(format!("vaquita-cnf-{}", std::process::id()));
         fs::create_dir_all(dir.join("conf.d")).unwrap();
-        let main = "port=9\n[client]\nport=1\n[mysqld]\nport=2\n!includedir conf.d\n[server]\nuser=x\n";
+        let main = "[client]\nport=1\nsome words\n[MySQLd] # ours\nport=2\n!include none.cnf\n!includedir conf.d\n[server]\nuser=x\n";
         fs::write(dir.join("my.cnf"), main).unwrap();
         fs::write(dir.join("conf.d/b.cnf"), "[vaquita]\nb=2\n").unwrap();
         fs::write(dir.join("conf.d/a.cnf"), "[mysqld]\na=1\n[mysql]\nc=3\n").unwrap();
         fs::write(dir.join("conf.d/ignored.txt"), "[mysqld]\nd=4\n").unwrap();
-        let lines = read(&dir.join("my.cnf")).unwrap();
+        let Read { lines, warnings } = read(&dir.join("my.cnf")).unwrap();
+        assert!(warnings.len() == 1 && warnings[0].contains("none.cnf: not there"), "{warnings:?}");
         let got: Vec<(&str, &str)> =
             lines.iter().map(|l| (l.name.as_str(), l.value.as_deref().unwrap_or(""))).collect();
         assert_eq!(got, [("port", "2"), ("a", "1"), ("b", "2"), ("user", "x")]);
@@ -177,6 +242,19 @@ mod tests {
         fs::write(dir.join("loop.cnf"), "!include loop.cnf\n").unwrap();
         assert!(read(&dir.join("loop.cnf")).unwrap_err().contains("include each other"));
         assert!(read(&dir.join("none.cnf")).is_err());
+        // Whoever includes lends no group, and gets none back.
+        for (text, place) in [
+            ("# x\nport=9\n[mysqld]\nport=2\n", "bad.cnf:2"),
+            ("!include conf.d/a.cnf\nport=1\n", "bad.cnf:2"),
+            ("[mysqld]\n!include conf.d/lone.cnf\n", "lone.cnf:1"),
+        ] {
+            fs::write(dir.join("bad.cnf"), text).unwrap();
+            fs::write(dir.join("conf.d/lone.cnf"), "port=1\n").unwrap();
+            let why = read(&dir.join("bad.cnf")).unwrap_err();
+            assert!(why.contains(place) && why.contains("'port' stands before any [group]"), "{why}");
+        }
+        fs::write(dir.join("bad.cnf"), "[mysqld]\nsome words\n").unwrap();
+        assert!(read(&dir.join("bad.cnf")).unwrap_err().contains("'some words' is no option"));
         fs::remove_dir_all(&dir).unwrap();
     }
 }

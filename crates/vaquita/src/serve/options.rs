@@ -20,6 +20,10 @@ pub(super) struct Settings {
     pub(super) variables: Vec<(String, String)>,
     /// For the log.
     pub(super) warnings: Vec<String>,
+    /// As whom the server is to run.
+    pub(super) user: Option<String>,
+    /// Where each variable got its value, for messages.
+    places: Vec<(String, String)>,
 }
 
 impl Settings {
@@ -58,18 +62,30 @@ impl Settings {
         }
         let mut settings =
             Settings { dir: dir.ok_or("name the data folder: vaquita serve DIR")?, ..Settings::default() };
-        for line in config
-            .iter()
-            .map(|file| option_file::read(file.as_ref()))
-            .collect::<Result<Vec<_>, _>>()?
-            .concat()
-        {
-            settings.set(&normal(&line.name), line.value, &line.place)?;
+        if let Some(file) = config {
+            let read = option_file::read(file.as_ref())?;
+            settings.warnings.extend(read.warnings);
+            for line in read.lines {
+                settings.set(&normal(&line.name), line.value, &line.place)?;
+            }
         }
         for (name, value, place) in given {
             settings.set(&name, value, &place)?;
         }
         Ok(settings)
+    }
+
+    /// Whether each variable can have the value that it got.
+    ///
+    /// # Errors
+    /// Where the value was given, which it is, and why it cannot be.
+    pub(super) fn check_values(&self) -> Result<(), String> {
+        self.variables.iter().try_for_each(|(name, value)| {
+            let place =
+                self.places.iter().rev().find(|(known, _)| known == name).map(|(_, place)| place.as_str());
+            let checked = vars::Globals::new(&[(name.clone(), value.clone())]);
+            checked.map(drop).map_err(|e| format!("{}: {}", place.unwrap_or(name), e.message))
+        })
     }
 
     /// The value given for a variable.
@@ -82,6 +98,11 @@ impl Settings {
             Some(name) => (name, true),
             None => (name, false),
         };
+        if name == "user" {
+            self.user =
+                Some(value.filter(|user| !user.is_empty()).ok_or(format!("{place}: 'user' wants a value"))?);
+            return Ok(());
+        }
         let Some((variable, switch)) = self.known(name, value.as_deref(), loose, place)? else {
             return Ok(());
         };
@@ -107,6 +128,7 @@ impl Settings {
         }
         self.variables.retain(|(known, _)| known != def.name);
         self.variables.push((def.name.to_owned(), value));
+        self.places.push((def.name.to_owned(), place.to_owned()));
         Ok(())
     }
 
@@ -230,6 +252,7 @@ mod tests {
         ];
         assert_eq!(settings.variables, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
         assert_eq!(settings.value("port"), Some("3308"));
+        assert_eq!(settings.user.as_deref(), Some("mysql"));
         assert_eq!(settings.warnings.len(), 1);
     }
 
@@ -257,6 +280,32 @@ mod tests {
         std::fs::write(&path, "[mysqld]\nprot=1\n").unwrap();
         let why = parse(&["d", &config]).unwrap_err();
         assert!(why.contains(".cnf:2") && why.contains("is 'port' meant?"), "{why}");
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// Whoever mistypes a value is told where it stands.
+    #[test]
+    fn values_that_cannot_be_are_told_with_their_place() {
+        let path = std::env::temp_dir().join(format!("vaquita-values-{}.cnf", std::process::id()));
+        let config = format!("--defaults-file={}", path.display());
+        for (line, value) in [
+            ("max_connections=lots", "lots"),
+            ("innodb-buffer-pool-size = 1Q", "1Q"),
+            ("innodb_flush_log_at_trx_commit='often'", "often"),
+            ("sql_mode=SOME_MODE", "SOME_MODE"),
+            ("innodb_file_per_table=perhaps", "perhaps"),
+        ] {
+            std::fs::write(&path, format!("[mysqld]\n\n{line}\n")).unwrap();
+            let why = parse(&["d", &config]).unwrap().check_values().unwrap_err();
+            assert!(why.contains(".cnf:3: ") && why.contains(value), "{why}");
+            let argument = format!("--{}", line.replace(" = ", "=").replace('\'', ""));
+            let why = parse(&["d", &argument]).unwrap().check_values().unwrap_err();
+            assert!(why.starts_with(&argument) && why.contains(value), "{why}");
+            // A later value that can be takes its place.
+            let name = line.split(['=', ' ']).next().unwrap();
+            let good = format!("--{name}={}", if name == "sql_mode" { "ANSI" } else { "1" });
+            assert_eq!(parse(&["d", &config, &good]).unwrap().check_values(), Ok(()));
+        }
         std::fs::remove_file(&path).unwrap();
     }
 

@@ -49,7 +49,6 @@ const AS_IT_IS: &[&str] = &[
     "skip_stack_trace",
     "skip_symbolic_links",
     "skip_thread_priority",
-    "user",
 ];
 
 /// Options that nothing depends on, removed ones among them.

@@ -171,6 +171,12 @@ fn connect(args: &ShellArgs) -> Result<Box<dyn Backend>, String> {
                     "{dir}: --socket, --host, --port, --user and --password are of servers, not of folders"
                 ));
             }
+            if dir.contains("://") {
+                return Err(format!(
+                    "{dir}: servers are reached by mysql://USER:PASSWORD@HOST/DATABASE, and by no other protocol"
+                ));
+            }
+            crate::serve::check_folder(std::path::Path::new(dir), false)?;
             let mut variables = Vec::new();
             for setting in &args.variables {
                 let (name, value) = setting
