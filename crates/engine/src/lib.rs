@@ -120,7 +120,7 @@ pub use crate::waits::{SessionHandle, SessionWait};
 pub use crate::watch::Watch;
 pub use vaquita_btree::LOOKUP_GROUP;
 pub use vaquita_format::undo::Xid;
-pub use vaquita_storage::Origin;
+pub use vaquita_storage::{Origin, Progress as RecoveryProgress};
 pub use vaquita_txn::lock::WaitPolicy;
 pub use vaquita_txn::wait::{BeforeWait, PlainWait, WaitFor, WaitHook, tell_around};
 pub use vaquita_txn::{AccessMode, Isolation, LockMode};

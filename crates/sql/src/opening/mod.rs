@@ -59,15 +59,32 @@ impl Database {
         Database::open_with_parsers(options, Parsers::default())
     }
 
+    /// The same; `progress` is told how far recovery is, while it runs.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn open_and_tell(options: Options, progress: vaquita_engine::RecoveryProgress) -> SqlResult<Arc<Database>> {
+        Database::open_told(options, Parsers::default(), progress)
+    }
+
     /// The same with parsers of one's own, which FULLTEXT keys may name. A variable says the size of `ngram`.
     ///
     /// # Errors
     /// As [`Database::open`].
     pub fn open_with_parsers(options: Options, parsers: Parsers) -> SqlResult<Arc<Database>> {
+        Database::open_told(options, parsers, vaquita_engine::RecoveryProgress::default())
+    }
+
+    fn open_told(
+        options: Options,
+        parsers: Parsers,
+        progress: vaquita_engine::RecoveryProgress,
+    ) -> SqlResult<Arc<Database>> {
         let mut globals = Globals::new(&options.variables)?;
         let mut engine_options = options::engine_options(&options.dir, &globals)?;
         let ngram_size = std::mem::replace(&mut engine_options.parsers, parsers).ngram_size;
         engine_options.parsers.ngram_size = ngram_size;
+        engine_options.storage.progress = progress;
         // Without a word about it the log of a folder stays as it is.
         let of_log = ["innodb_log_file_size", "innodb_log_files_in_group"];
         engine_options.storage.resize_log = options

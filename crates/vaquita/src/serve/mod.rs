@@ -32,6 +32,7 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use vaquita_server::{DatabaseBackend, ErrorLog, Server, ServerOptions, tls};
 use vaquita_sql::types::Level;
@@ -153,7 +154,9 @@ impl Running {
         if taking_over {
             opening::announce_take_over(&settings.dir, &log);
         }
-        let db = Database::open(options).map_err(|e| format!("{dir}: {}", e.message))?;
+        let told = log.clone();
+        let progress = vaquita_storage::Progress::to(move |line| told.note(line));
+        let db = Database::open_and_tell(options, progress).map_err(|e| format!("{dir}: {}", e.message))?;
         if taking_over {
             opening::tell_of_server_files(&db, &settings.dir, &log);
             left_behind::lines(&settings.dir).iter().for_each(|line| log.warning(line));
@@ -285,7 +288,11 @@ impl Running {
         }
         let code = u8::from(!ended || closed.is_err());
         if code == 0 {
-            self.log.note("Everything is rolled back or committed, a checkpoint is written");
+            let at_once = self.db.engine().core().live.fast_shutdown.load(Ordering::Relaxed) == 2;
+            self.log.note(match at_once {
+                true => "innodb_fast_shutdown=2: no checkpoint is written, the next start recovers the folder",
+                false => "Everything is rolled back or committed, a checkpoint is written",
+            });
         }
         self.log.note(&format!("Shutdown complete after {} ms", began.elapsed().as_millis()));
         code
