@@ -10,6 +10,7 @@
 //! | errors, as a judge sees them | [`stop`] |
 //! | a real process, killed | [`kill9`] |
 //! | the whole engine: tables, transactions, DDL | [`database`] |
+//! | tables written anew, recovery short of memory | [`rebuilds`] |
 //!
 //! # What must hold
 //! - P1: after a crash the log ends at an LSN that is at least what was reported durable and at most what was
@@ -30,6 +31,7 @@ pub mod history;
 pub mod kill9;
 pub mod machine;
 pub mod pages;
+pub mod rebuilds;
 pub mod run;
 pub mod scenario;
 pub mod stop;

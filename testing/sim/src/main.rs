@@ -9,17 +9,20 @@ use vaquita_sim::database::{DatabaseReport, DatabaseSimulator};
 use vaquita_sim::{Scenario, Simulator, kill9};
 
 const USAGE: &str = "\
-usage: torture                        20,000 power cuts, then 50 kills of a real process
+usage: torture                        20,000 power cuts, 1,000 amid rebuilds, then 50 kills of a real process
        torture cuts N [--from SEED]   N power cuts
        torture seconds N              power cuts for so long
        torture kills N [--from SEED]  N kills of a real process
        torture databases N [--from SEED]
                                       N power cuts of the whole engine: tables, transactions, DDL
+       torture rebuilds N [--from SEED]
+                                      N power cuts and kills amid tables that are written anew
        torture --seed SEED            one scenario of the simulation again
        torture --database-seed SEED   one of the whole engine";
 
 /// Power cuts and kills of a whole run.
 const CUTS: u64 = 20_000;
+const REBUILD_CUTS: u64 = 1_000;
 const KILLS: u64 = 50;
 
 fn main() -> ExitCode {
@@ -43,7 +46,9 @@ fn run(words: &[&str]) -> Option<Result<(), String>> {
     Some(match words {
         [] => {
             let from = new_seed();
-            supervise::run(Limit::Cuts(CUTS), from).and_then(|()| kills(KILLS, from))
+            supervise::run(Limit::Cuts(CUTS), from)
+                .and_then(|()| rebuilds(from, REBUILD_CUTS))
+                .and_then(|()| kills(KILLS, from))
         }
         ["cuts", n] => supervise::run(Limit::Cuts(n.parse().ok()?), new_seed()),
         ["cuts", n, "--from", seed] => supervise::run(Limit::Cuts(n.parse().ok()?), seed.parse().ok()?),
@@ -54,6 +59,8 @@ fn run(words: &[&str]) -> Option<Result<(), String>> {
         ["--database-seed", seed] => database(seed.parse().ok()?),
         ["databases", n, "--from", seed] => databases(seed.parse().ok()?, n.parse().ok()?),
         ["databases", n] => databases(new_seed(), n.parse().ok()?),
+        ["rebuilds", n, "--from", seed] => rebuilds(seed.parse().ok()?, n.parse().ok()?),
+        ["rebuilds", n] => rebuilds(new_seed(), n.parse().ok()?),
         ["worker", from, step] => supervise::work(from.parse().ok()?, step.parse().ok()?),
         ["database-child", rest @ ..] => vaquita_sim::database::kill9::child(rest),
         ["child", rest @ ..] => kill9::child(rest),
@@ -78,6 +85,17 @@ fn databases(from: u64, cuts: u64) -> Result<(), String> {
         seed += 1;
     }
     println!("{report}");
+    Ok(())
+}
+
+/// Scenarios of tables that are written anew, until there were so many power cuts and kills.
+fn rebuilds(from: u64, cuts: u64) -> Result<(), String> {
+    let (mut seed, mut done) = (from, 0);
+    while done < cuts {
+        done += vaquita_sim::rebuilds::run_seed(seed)?.cuts;
+        seed += 1;
+    }
+    println!("rebuilds: {done} power cuts and kills, seeds {from} to {seed}");
     Ok(())
 }
 

@@ -161,6 +161,20 @@ fn a_power_cut_leaves_a_whole_tree_or_none() {
     }
 }
 
+/// Recovery in several rounds met records of a table's file before the log dropped it. It made the file anew for them, without the pages
+/// that were never logged, and the records did not fit.
+#[test]
+fn records_of_a_file_that_is_dropped_later_are_left_out() {
+    let mut report = vaquita_sim::rebuilds::RebuildReport::default();
+    for seed in 0..8 {
+        let done = vaquita_sim::rebuilds::run_seed(seed).unwrap_or_else(|failure| panic!("{failure}"));
+        report.cuts += done.cuts;
+        report.rebuilds += done.rebuilds;
+        report.rounds += done.rounds;
+    }
+    assert!(report.cuts > 20 && report.rebuilds > 20 && report.rounds > 5, "{report:?}");
+}
+
 /// A harness that does not see that built pages were not written is blind.
 #[test]
 fn pages_that_are_referred_to_before_they_are_written_are_found() {
