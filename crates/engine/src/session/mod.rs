@@ -111,6 +111,8 @@ pub struct Session {
     export: Option<Export>,
     /// [`Trx::unchanged`] at the start of the statement.
     unchanged_before: u64,
+    /// What runs is a part of a statement that goes on.
+    nested: bool,
     /// Parts of partitioned tables that a statement means; see [`Statement::mean_parts`].
     meant: Vec<(TableId, Arc<[usize]>)>,
     /// The statement has taken AUTO-INC locks.
@@ -161,6 +163,7 @@ impl Session {
             kept_locks: 0,
             export: None,
             unchanged_before: 0,
+            nested: false,
             meant: Vec::new(),
             auto_inc_locked: false,
             temporary: Vec::new(),
@@ -437,6 +440,16 @@ impl Session {
         };
         self.end_change();
         done
+    }
+
+    /// Says that what follows is a part of a statement that goes on, as that of a stored function is; what was said before.
+    pub fn set_nested(&mut self, nested: bool) -> bool {
+        std::mem::replace(&mut self.nested, nested)
+    }
+
+    /// Whether what runs is a part of a statement that goes on: it must not end the statement.
+    pub fn is_nested(&self) -> bool {
+        self.nested
     }
 
     fn leave_statement(&mut self) {

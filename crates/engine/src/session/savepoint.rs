@@ -40,6 +40,10 @@ impl Session {
     /// metadata locks as they were, and no transaction where there was none.
     pub fn begin_look(&mut self) -> Look {
         let names = self.names();
+        // Within a statement that goes on nothing of it ends with the look.
+        if self.nested {
+            return Look { started: false, names };
+        }
         let started = self.trx.state() == TrxState::NotStarted;
         self.start_statement();
         Look { started, names }
@@ -50,7 +54,9 @@ impl Session {
     /// # Errors
     /// What it may have left could not be taken back; a background service tries again.
     pub fn end_look(&mut self, look: Look) -> Result<()> {
-        self.leave_statement();
+        if !self.nested {
+            self.leave_statement();
+        }
         debug_assert!(!look.started || self.trx.undo_no() == 0, "a look has changed rows");
         let done = if look.started { self.roll_back_trx() } else { Ok(()) };
         self.release_names(look.names);

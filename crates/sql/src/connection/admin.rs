@@ -99,12 +99,7 @@ impl Connection {
         sql: &[u8],
         params: &[Value<'_>],
     ) -> SqlResult<(Value<'static>, SqlType)> {
-        let types = match &self.program.types {
-            Some(types) if types.len() == params.len() => types.clone(),
-            _ => {
-                super::values::param_types(params, self.state.vars.collation_connection).into_iter().collect()
-            }
-        };
+        let types = self.param_types(params);
         let db: &crate::Database = &self.db;
         let scope = OutsideQueries::default();
         let mut cx = CompileCx { param_types: &types, ..CompileCx::new(Some(db), &mut self.state) };
@@ -300,8 +295,13 @@ impl Connection {
     }
 
     /// KILL.
-    pub(super) fn kill(&mut self, kill: &ast::Kill<'_>, sql: &[u8]) -> SqlResult<Outcome> {
-        let (value, _) = self.evaluate(&kill.id, sql, &[])?;
+    pub(super) fn kill(
+        &mut self,
+        kill: &ast::Kill<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+    ) -> SqlResult<Outcome> {
+        let (value, _) = self.evaluate(&kill.id, sql, params)?;
         let mut cx = EvalCx { db: Some(&self.db), state: &mut self.state, engine: None };
         let id = value.to_i64(&mut cx.convert()) as u64;
         let unknown = || SqlError::new(1094, format!("Unknown thread id: {id}"));

@@ -1,7 +1,7 @@
 //! From a syntax tree to who executes it.
 
 use super::Connection;
-use crate::ddl::server_files;
+use crate::ddl::{Text, server_files};
 use crate::program::events::Timing;
 use crate::statement::{StmtCx, planning};
 use vaquita_engine::{AccessMode, Standing};
@@ -65,6 +65,11 @@ impl Connection {
         if self.engine.is_doomed() && !may_end_transaction(stmt) {
             vaquita_catalog::error::of_engine(self.engine.check_sound())?;
         }
+        // A procedure may hold what a function or trigger that calls it must not do.
+        if self.program.inside && crate::program::commits(stmt) {
+            let text = "Explicit or implicit commit is not allowed in stored function or trigger.";
+            return Err(SqlError::new(1422, text));
+        }
         self.with_hints(stmt, |connection| connection.dispatch_one(stmt, sql, params, sink))
     }
 
@@ -85,11 +90,11 @@ impl Connection {
             Stmt::Txn(txn) => self.txn(txn, sink),
             Stmt::Set(items) => self.set(items, sql, params),
             Stmt::Use(name) => self.use_database(&super::text_of(*name)).map(|()| Outcome::default()),
-            Stmt::Show(show) => self.show(show, sink),
+            Stmt::Show(show) => self.show(show, params, sink),
             Stmt::Prepare(prepare) => self.sql_prepare(prepare),
             Stmt::Execute(execute) => self.sql_execute(execute, sink),
             Stmt::Deallocate(name) => self.sql_deallocate(&super::text_of(*name)),
-            Stmt::Kill(kill) => self.kill(kill, sql),
+            Stmt::Kill(kill) => self.kill(kill, sql, params),
             Stmt::Flush(flush) => self.flush(flush),
             Stmt::Reset(_) => self.reset_statement(),
             Stmt::Empty => Ok(Outcome::default()),
@@ -107,18 +112,20 @@ impl Connection {
             // These are no part of what definitions commit.
             Stmt::CreateTable(create) if create.temporary => {
                 let before = self.engine.temporary_generation();
-                let done = self.define_in_transaction(stmt, sql)?;
+                let done = self.define_in_transaction(stmt, sql, params)?;
                 self.transaction.temporaries.created |= before != self.engine.temporary_generation();
                 Ok(done)
             }
             Stmt::DropTable(drop) if drop.temporary => {
                 let before = self.engine.temporary_generation();
-                let done = self.define_in_transaction(stmt, sql);
+                let done = self.define_in_transaction(stmt, sql, params);
                 self.transaction.temporaries.dropped |= before != self.engine.temporary_generation();
                 done
             }
             Stmt::ImportTables(import) => self.import_tables(import, sql),
-            Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => self.define_in_transaction(stmt, sql),
+            Stmt::CreateTablespace(_) | Stmt::DropTablespace(_) => {
+                self.define_in_transaction(stmt, sql, params)
+            }
             Stmt::CreateTable(_)
             | Stmt::AlterTable(_)
             | Stmt::DropTable(_)
@@ -179,11 +186,19 @@ impl Connection {
     }
 
     /// Definitions of what is no part of the folder: an open transaction goes on.
-    fn define_in_transaction(&mut self, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
+    fn define_in_transaction(
+        &mut self,
+        stmt: &Stmt<'_>,
+        sql: &[u8],
+        params: &[Value<'_>],
+    ) -> SqlResult<Outcome> {
         self.check_unique_names(stmt)?;
         let wanted = self.wanted_of_definition(stmt);
         self.check_wanted(&wanted)?;
-        let done = crate::ddl::execute(&mut self.cx(), stmt, sql);
+        let types = self.types_of_columns(params);
+        let nested = self.engine.set_nested(self.is_part());
+        let done = crate::ddl::execute(&mut self.cx(), stmt, &Text { sql, params, types: &types });
+        self.engine.set_nested(nested);
         self.state.names = StatementNames::default();
         done
     }
@@ -216,7 +231,10 @@ impl Connection {
             Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
                 crate::program::execute(&mut connection.cx(), stmt, sql, timing)
             }
-            _ => crate::ddl::execute(&mut connection.cx(), stmt, sql),
+            _ => {
+                let types = connection.types_of_columns(params);
+                crate::ddl::execute(&mut connection.cx(), stmt, &Text { sql, params, types: &types })
+            }
         })
     }
 
@@ -382,7 +400,7 @@ impl Connection {
         if explain.analyze {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
         }
-        let types = super::values::param_types(params, self.state.vars.collation_connection);
+        let types = self.param_types(params);
         self.in_statement(|connection| {
             // Whoever is told how a statement would run may run it.
             if let ast::ExplainTarget::Statement(stmt) = explain.target
@@ -402,15 +420,21 @@ impl Connection {
         })
     }
 
-    fn show(&mut self, show: &ast::Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+    fn show(
+        &mut self,
+        show: &ast::Show<'_>,
+        params: &[Value<'_>],
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Outcome> {
         self.refresh_privileges();
         if let ast::Show::CreateTable(name) = show {
             self.check_locked_shown(name)?;
         }
         self.tell_status();
+        let types = self.param_types(params);
         self.in_look(|connection| {
             let mut cx: StmtCx<'_> = connection.cx();
-            crate::show::show(&mut cx, show, sink)
+            crate::show::show(&mut cx, show, (params, &types), sink)
         })
     }
 

@@ -1,10 +1,9 @@
 //! From syntax to plans: SELECT and what changes rows.
 
 use super::Connection;
-use super::values::type_of;
+use super::values;
 use crate::plan_cache::Cached;
 use crate::statement::planning;
-use smallvec::SmallVec;
 use std::sync::Arc;
 use vaquita_exec::{Outcome, Planned};
 use vaquita_parser::ast::{self, Stmt};
@@ -74,8 +73,7 @@ impl Connection {
         sink: &mut dyn ResultSink,
     ) -> SqlResult<Outcome> {
         self.xa.check_statement()?;
-        let collation = self.state.vars.collation_connection;
-        let types: SmallVec<[SqlType; 8]> = params.iter().map(|v| type_of(v, collation)).collect();
+        let types = self.param_types(params);
         if let Stmt::Insert(insert) = stmt
             && vaquita_exec::dml::is_bulk(insert)
         {
@@ -102,6 +100,24 @@ impl Connection {
                     return Ok(outcome);
                 }
             }
+        }
+    }
+
+    /// Types of parameters of a statement: local variables have those that they were declared with.
+    pub(super) fn param_types(&self, params: &[Value<'_>]) -> Arc<[SqlType]> {
+        match &self.program.types {
+            Some(types) if types.len() == params.len() => types.clone(),
+            _ => values::param_types(params, self.state.vars.collation_connection).into_iter().collect(),
+        }
+    }
+
+    /// The same where columns are made of them.
+    pub(super) fn types_of_columns(&self, params: &[Value<'_>]) -> Arc<[SqlType]> {
+        let types = self.program.types.as_ref().filter(|types| types.len() == params.len());
+        let of_value = |value| values::type_of_column(value, self.state.vars.collation_connection);
+        match types {
+            Some(types) => types.iter().map(values::type_of_local).collect(),
+            None => params.iter().map(of_value).collect(),
         }
     }
 

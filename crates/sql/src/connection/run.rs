@@ -239,7 +239,7 @@ impl Connection {
     }
 
     /// Whether what runs now is a part of the statement that called a function or fired a trigger.
-    fn is_part(&self) -> bool {
+    pub(super) fn is_part(&self) -> bool {
         self.program.inside || self.program.stores()
     }
 

@@ -60,6 +60,48 @@ pub(super) fn type_of(value: &Value<'_>, collation: u16) -> SqlType {
     SqlType { nullable: true, ..ty }
 }
 
+/// Type of a column that is made of a parameter: it has room for this value, and need not for others.
+pub(super) fn type_of_column(value: &Value<'_>, collation: u16) -> SqlType {
+    let ty = type_of(value, collation);
+    match value {
+        Value::Int(_) | Value::UInt(_) => SqlType { length: 21, nullable: false, ..ty },
+        Value::Float(_) | Value::Double(_) => SqlType { nullable: false, ..ty },
+        Value::Decimal(v) => SqlType { nullable: true, ..SqlType::decimal(v.precision(), v.scale()) },
+        Value::Bytes(text) => SqlType { nullable: false, ..type_of_text(text, collation) },
+        _ => ty,
+    }
+}
+
+/// Type of a text. What is no text of the character set is bytes.
+fn type_of_text(text: &[u8], collation: u16) -> SqlType {
+    let charset = Charset::of_collation(collation).filter(|charset| charset.first_malformed(text).is_none());
+    let (characters, collation) = match charset {
+        Some(charset) => (charset.char_count(text), collation),
+        None => (text.len(), vaquita_types::sql_type::BINARY),
+    };
+    let length = u32::try_from(characters).unwrap_or(u32::MAX);
+    let most = charset.map_or(1, |charset| u32::from(charset.mb_max_len));
+    match length.saturating_mul(most) {
+        0..=65_532 => SqlType::varchar(length, collation),
+        65_533..=0xFF_FFFF => SqlType { kind: Kind::MediumText, ..SqlType::varchar(0xFF_FFFF, collation) },
+        _ => SqlType { kind: Kind::LongText, ..SqlType::varchar(u32::MAX, collation) },
+    }
+}
+
+/// Type of a column that is made of a local variable, as MySQL 5.6 chooses it.
+pub(super) fn type_of_local(ty: &SqlType) -> SqlType {
+    let of = |kind| SqlType { kind, ..ty.clone() };
+    match ty.kind {
+        Kind::TinyInt | Kind::SmallInt | Kind::MediumInt => of(Kind::Int),
+        Kind::Int => of(Kind::BigInt),
+        Kind::Char | Kind::Enum | Kind::Set => {
+            SqlType { nullable: true, ..SqlType::varchar(ty.length, ty.collation) }
+        }
+        Kind::Year => SqlType { nullable: true, ..SqlType::varchar(4, ty.collation) },
+        _ => ty.clone(),
+    }
+}
+
 /// Type of a parameter of which nothing is known.
 pub(super) fn unknown_type(collation: u16) -> SqlType {
     SqlType::varchar(TEXT_MAX, collation)

@@ -1,6 +1,8 @@
 //! CREATE TABLE.
 
-use super::{check_database_exists, columns, directories, keys, limits, names_of, options, partitions};
+use super::{
+    Text, check_database_exists, columns, directories, keys, limits, look_at, names_of, options, partitions,
+};
 use crate::statement::{StmtCx, planning};
 use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;
@@ -17,16 +19,16 @@ use vaquita_types::{Kind, Level, SqlError, SqlResult};
 pub(super) fn create_table(
     cx: &mut StmtCx<'_>,
     written: &ast::CreateTable<'_>,
-    sql: &[u8],
+    text: &Text<'_>,
 ) -> SqlResult<Outcome> {
-    create_table_of(cx, written, sql, None)
+    create_table_of(cx, written, text, None)
 }
 
 /// The same of a file from elsewhere, if there is one.
 pub(super) fn create_table_of(
     cx: &mut StmtCx<'_>,
     written: &ast::CreateTable<'_>,
-    sql: &[u8],
+    text: &Text<'_>,
     file: Option<&ImportFile>,
 ) -> SqlResult<Outcome> {
     directories::check_written(cx, written.options)?;
@@ -55,7 +57,7 @@ pub(super) fn create_table_of(
     };
     let mut selected = None;
     if let Some(query) = written.select {
-        selected = Some((query, add_selected(cx, &mut definition, query, sql)?));
+        selected = Some((query, add_selected(cx, &mut definition, query, text)?));
         keys_as_written(cx, &mut definition, written)?;
     }
     if definition.columns.is_empty() {
@@ -80,7 +82,7 @@ pub(super) fn create_table_of(
     }
     definition.check_key_columns()?;
     if let Some(partitioning) = written.partitioning {
-        partitions::settle(cx, &mut definition, partitioning, sql)?;
+        partitions::settle(cx, &mut definition, partitioning, text.sql)?;
     }
     if written.temporary && !definition.partitioning.is_empty() {
         return Err(SqlError::new(1562, "Cannot create temporary table with partitions"));
@@ -113,7 +115,7 @@ pub(super) fn create_table_of(
         cx.engine.create_temporary_table(&spec).map_err(|e| creation_error(&e, &definition))?;
         let schema = Some(ast::Ident::new(database.as_bytes()));
         let into = ast::ObjectName { schema, name: ast::Ident::new(filled.as_bytes()) };
-        return fill(cx, written, (into, query), &names, sql)
+        return fill(cx, written, (into, query), &names, text)
             .and_then(|outcome| {
                 error::of_engine(cx.engine.rename_temporary_table(&filled_name, &engine_name))?;
                 Ok(outcome)
@@ -124,7 +126,7 @@ pub(super) fn create_table_of(
     cx.engine.create_table(&spec).map_err(|e| creation_error(&e, &definition))?;
     match selected {
         None => Ok(Outcome::default()),
-        Some((query, names)) => fill(cx, written, (written.name, query), &names, sql).inspect_err(|_| {
+        Some((query, names)) => fill(cx, written, (written.name, query), &names, text).inspect_err(|_| {
             // Without its rows there is no table. If that fails too, the statement's error matters more.
             let _ = cx.engine.drop_table(&engine_name);
         }),
@@ -357,13 +359,13 @@ fn add_selected(
     cx: &mut StmtCx<'_>,
     definition: &mut Definition,
     query: &ast::Query<'_>,
-    sql: &[u8],
+    text: &Text<'_>,
 ) -> SqlResult<Vec<Box<[u8]>>> {
     let look = cx.engine.begin_look();
     let stmt = Stmt::Query(query);
     // The columns are what they are, whatever a client would get of them.
     let results = cx.state.vars.character_set_results.take();
-    let planned = vaquita_exec::plan(&mut planning(cx, &[], &[], sql), &stmt);
+    let planned = vaquita_exec::plan(&mut planning(cx, text.params, text.types, text.sql), &stmt);
     cx.state.vars.character_set_results = results;
     error::of_engine(cx.engine.end_look(look))?;
     let planned = planned?;
@@ -479,7 +481,7 @@ fn fill(
     written: &ast::CreateTable<'_>,
     (into, query): (ast::ObjectName<'_>, &ast::Query<'_>),
     names: &[Box<[u8]>],
-    sql: &[u8],
+    text: &Text<'_>,
 ) -> SqlResult<Outcome> {
     let columns: Vec<ast::ColumnRef<'_>> = names
         .iter()
@@ -497,12 +499,23 @@ fn fill(
         row_alias: None,
         on_duplicate: &[],
     };
+    let run = |cx: &mut StmtCx<'_>| {
+        let mut plan = planning(cx, text.params, text.types, text.sql);
+        plan.into_base_table = !written.temporary;
+        vaquita_exec::dml::plan(&mut plan, &Stmt::Insert(&insert))
+            // INSERT has no result: the sink stays empty.
+            .and_then(|plan| plan.run(&mut cx.run(), text.params, &mut Collected::default()))
+    };
+    if cx.engine.is_nested() {
+        let mark = cx.engine.statement().mark();
+        let done = run(cx);
+        if matches!(&done, Err(e) if !matches!(e.code, 1213 | 1206)) {
+            error::of_engine(cx.engine.statement().take_back(mark))?;
+        }
+        return done;
+    }
     let from = cx.engine.start_statement();
-    let mut plan = planning(cx, &[], &[], sql);
-    plan.into_base_table = !written.temporary;
-    let done = vaquita_exec::dml::plan(&mut plan, &Stmt::Insert(&insert))
-        // INSERT has no result: the sink stays empty.
-        .and_then(|plan| plan.run(&mut cx.run(), &[], &mut Collected::default()));
+    let done = run(cx);
     match done {
         Ok(outcome) => {
             // The rows of a temporary table belong to the transaction that goes on.

@@ -22,7 +22,7 @@ pub(crate) fn create_table_of_file(
     sql: &[u8],
     file: &ImportFile,
 ) -> SqlResult<Outcome> {
-    create_table_of(cx, written, sql, Some(file))
+    create_table_of(cx, written, &super::Text { sql, params: &[], types: &[] }, Some(file))
 }
 
 /// Has the engine make the table.

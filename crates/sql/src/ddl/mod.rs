@@ -47,21 +47,31 @@ use vaquita_catalog::{self, TableInfo};
 use vaquita_engine::MdlMode;
 use vaquita_exec::Outcome;
 use vaquita_parser::ast::{self, Stmt};
-use vaquita_types::{SqlError, SqlResult};
+use vaquita_types::{SqlError, SqlResult, SqlType, Value};
 
 pub(crate) use alter::recreate;
 pub(crate) use import::create_table_of_file;
 pub(crate) use partitions::not_partitioned;
 pub(crate) use show_create::{show_create_table, style as show_style};
 
+/// A statement's text with the values of its parameters or of the local variables in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text<'t> {
+    pub(crate) sql: &'t [u8],
+    pub(crate) params: &'t [Value<'t>],
+    /// Types of them.
+    pub(crate) types: &'t [SqlType],
+}
+
 /// Executes a definition. Privileges are checked, what was open is committed; whatever it commits itself is durable when
 /// it returns.
 ///
 /// # Errors
 /// Of the statement.
-pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, sql: &[u8]) -> SqlResult<Outcome> {
+pub(crate) fn execute(cx: &mut StmtCx<'_>, stmt: &Stmt<'_>, text: &Text<'_>) -> SqlResult<Outcome> {
+    let sql = text.sql;
     match stmt {
-        Stmt::CreateTable(create) => create::create_table(cx, create, sql),
+        Stmt::CreateTable(create) => create::create_table(cx, create, text),
         Stmt::AlterTable(alter) => alter::alter_table(cx, alter, sql),
         Stmt::CreateIndex(create) => alter::create_index(cx, create),
         Stmt::DropIndex(drop) => alter::drop_index(cx, drop),

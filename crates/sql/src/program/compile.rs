@@ -837,3 +837,33 @@ struct Names {
     cursor_or_handler: bool,
     handlers: Vec<Condition>,
 }
+
+/// Whether a statement commits the transaction, or ends it otherwise: functions and triggers must not, nor procedures that they call.
+pub(crate) fn commits(stmt: &Stmt<'_>) -> bool {
+    match stmt {
+        Stmt::CreateTable(create) => !create.temporary,
+        Stmt::DropTable(drop) => !drop.temporary,
+        Stmt::Role(role) => !matches!(role, ast::RoleStmt::Set(_)),
+        Stmt::Txn(Txn::Start { .. } | Txn::Commit(_) | Txn::Rollback(_))
+        | Stmt::CreateProgram(_)
+        | Stmt::DropProgram(_)
+        | Stmt::AlterProgram(_)
+        | Stmt::AlterEvent(_)
+        | Stmt::AlterTable(_)
+        | Stmt::Truncate(_)
+        | Stmt::RenameTables(_)
+        | Stmt::CreateIndex(_)
+        | Stmt::DropIndex(_)
+        | Stmt::CreateDatabase(_)
+        | Stmt::AlterDatabase(_)
+        | Stmt::DropDatabase(_)
+        | Stmt::CreateView(_)
+        | Stmt::DropView(_)
+        | Stmt::ImportTables(_)
+        | Stmt::CreateUser(_)
+        | Stmt::DropUser(_)
+        | Stmt::RenameUsers(_)
+        | Stmt::Grant(_) => true,
+        _ => false,
+    }
+}

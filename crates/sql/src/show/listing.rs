@@ -46,7 +46,13 @@ impl Listing {
     }
 
     /// Keeps what LIKE (on its column) or WHERE let through.
-    pub(super) fn filter(mut self, filter: &ShowFilter<'_>, cx: &mut StmtCx<'_>) -> SqlResult<Listing> {
+    /// WHERE may look at parameters, whose values and types are `params`.
+    pub(super) fn filter(
+        mut self,
+        filter: &ShowFilter<'_>,
+        (params, param_types): (&[Value<'_>], &[SqlType]),
+        cx: &mut StmtCx<'_>,
+    ) -> SqlResult<Listing> {
         match filter {
             ShowFilter::None => {}
             ShowFilter::Like(pattern) => {
@@ -58,13 +64,13 @@ impl Listing {
                 let condition = compile_condition(
                     condition,
                     &Names(&self.columns),
-                    &mut CompileCx::new(Some(cx.db), cx.state),
+                    &mut CompileCx { param_types, ..CompileCx::new(Some(cx.db), cx.state) },
                 )?;
                 let mut kept = Vec::new();
                 for row in self.rows {
                     let mut eval = cx.eval();
                     let tables = [TableRow::Values(&row)];
-                    if condition.eval_bool(&mut eval, &Row { tables: &tables, ..Row::default() })?
+                    if condition.eval_bool(&mut eval, &Row { tables: &tables, params, ..Row::default() })?
                         == Some(true)
                     {
                         kept.push(row);

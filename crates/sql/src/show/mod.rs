@@ -25,7 +25,7 @@ use vaquita_session::access::has_temporary;
 use vaquita_session::privilege::Priv;
 use vaquita_session::sink::{ColumnMeta, ResultSink};
 use vaquita_session::vars;
-use vaquita_types::{Level, SqlError, SqlResult, Value};
+use vaquita_types::{Level, SqlError, SqlResult, SqlType, Value};
 
 /// Columns of SHOW COLUMNS, those of FULL, and where they are in COLUMNS.
 const COLUMNS: &[(&str, &str, usize)] = &[
@@ -262,9 +262,14 @@ fn exists(cx: &StmtCx<'_>, database: &str, table: &str) -> SqlResult<()> {
 ///
 /// # Errors
 /// Of the statement.
-pub(crate) fn show(cx: &mut StmtCx<'_>, show: &Show<'_>, sink: &mut dyn ResultSink) -> SqlResult<Outcome> {
+pub(crate) fn show(
+    cx: &mut StmtCx<'_>,
+    show: &Show<'_>,
+    params: (&[Value<'_>], &[SqlType]),
+    sink: &mut dyn ResultSink,
+) -> SqlResult<Outcome> {
     let (listing, filter) = list(cx, show)?;
-    listing.filter(&filter, cx)?.send(cx, sink)
+    listing.filter(&filter, params, cx)?.send(cx, sink)
 }
 
 fn list<'a>(cx: &mut StmtCx<'_>, show: &Show<'a>) -> SqlResult<(Listing, ShowFilter<'a>)> {
