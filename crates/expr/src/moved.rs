@@ -20,7 +20,7 @@ impl Expr {
 
 /// An expression as it is seen from a block so many further in, whatever it has in it: it is calculated from that block's row.
 pub fn of_outer(cx: &mut CompileCx<'_>, e: Expr, level: u16) -> Expr {
-    let by = e.ty.kind.is_string().then(|| Collated {
+    let by = e.ty.kind.is_string().then_some(Collated {
         collation: e.ty.collation,
         derivation: e.info.derivation,
         ascii: e.info.ascii,

@@ -257,8 +257,8 @@ fn label(column: &ColumnInfo, value: &Value<'_>, collation: u16, out: &mut Vec<u
     } else {
         // Sets of different members may be one text if members are equal, or nothing.
         let twice =
-            |(n, label): (usize, &Box<[u8]>)| same(b"", label) || labels[..n].iter().any(|l| same(l, label));
-        if labels.iter().enumerate().any(twice) {
+            |(n, label): (usize, &[u8])| same(b"", label) || labels[..n].iter().any(|l| same(l, label));
+        if labels.iter().map(|label| &label[..]).enumerate().any(twice) {
             return Bounded::Unknown;
         }
         let mut all = 0;

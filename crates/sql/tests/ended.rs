@@ -348,7 +348,7 @@ fn turn_leaves(db: &Database, index: usize) {
     for no in (0..pages).map(PageNo).filter(|no| *no != root) {
         let mut mtr = core.storage.begin().expect("begins");
         let page = mtr.get_exclusive(PageId::new(table.space, no)).expect("a page");
-        let of_index = u64::from_be_bytes(mtr.page(page)[66..74].try_into().expect("8 bytes"));
+        let of_index = vaquita_base::codec::get_u64(mtr.page(page), 66);
         if of_index != id && of_index != !id {
             continue;
         }

@@ -467,7 +467,7 @@ fn ask_with(
         }
         _ => literal.clone(),
     };
-    let mut query = |c: &mut Connection, from: &str| -> Answer {
+    let query = |c: &mut Connection, from: &str| -> Answer {
         if form == 1 {
             // Parameters come in the order of the text.
             let order: Vec<&str> = condition

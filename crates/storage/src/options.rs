@@ -53,9 +53,12 @@ impl ForceRecovery {
     }
 }
 
+/// What takes one line of a log.
+type Tell = dyn Fn(&str) + Send + Sync;
+
 /// Who is told lines for a log while something takes its time; nobody by default.
 #[derive(Clone, Default)]
-pub struct Progress(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Progress(Option<Arc<Tell>>);
 
 impl Progress {
     /// Lines go to `tell`.

@@ -40,11 +40,9 @@ fn grow<T>(out: &mut Vec<T>, more: usize) -> SqlResult<()> {
     }
     let grown = if out.is_empty() { out.try_reserve_exact(more) } else { out.try_reserve(more) };
     grown.map_err(|_| no_memory(bytes))?;
-    if out.capacity().saturating_mul(size_of::<T>()) >= LONG {
-        if !has_headroom() {
-            out.shrink_to_fit();
-            return Err(no_memory(bytes));
-        }
+    if out.capacity().saturating_mul(size_of::<T>()) >= LONG && !has_headroom() {
+        out.shrink_to_fit();
+        return Err(no_memory(bytes));
     }
     Ok(())
 }

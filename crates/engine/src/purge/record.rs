@@ -86,9 +86,9 @@ fn purge_in(core: &Core, table: &Arc<Table>, header: UndoHeader, record: &PurgeR
     match header.ty {
         UndoType::Insert => Err(damaged(record, "an insert is in the history")),
         UndoType::DeleteMark => {
-            let mut row = Row::find(core, &table, &undo)?;
-            purge_entries(core, &table, record, &undo, &mut row, |_| true)?;
-            purge_row(core, &table, record, row)
+            let mut row = Row::find(core, table, &undo)?;
+            purge_entries(core, table, record, &undo, &mut row, |_| true)?;
+            purge_row(core, table, record, row)
         }
         UndoType::UpdateExisting => {
             let changed: SmallVec<[u32; 16]> = undo.updates().map(|(field, _)| field).collect();
@@ -98,13 +98,13 @@ fn purge_in(core: &Core, table: &Arc<Table>, header: UndoHeader, record: &PurgeR
                 columns.map(|c| table.cluster_fields[c] as u32).any(|field| changed.contains(&field))
             };
             if (1..table.indexes.len()).any(concerns) {
-                let mut row = Row::find(core, &table, &undo)?;
-                purge_entries(core, &table, record, &undo, &mut row, concerns)?;
+                let mut row = Row::find(core, table, &undo)?;
+                purge_entries(core, table, record, &undo, &mut row, concerns)?;
             }
-            free_old_values(core, &table, record, &undo)
+            free_old_values(core, table, record, &undo)
         }
         // The entries of the row that was deleted before are those of its own delete.
-        UndoType::UpdateDeleted => free_old_values(core, &table, record, &undo),
+        UndoType::UpdateDeleted => free_old_values(core, table, record, &undo),
     }
 }
 

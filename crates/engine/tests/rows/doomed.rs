@@ -96,7 +96,7 @@ fn doom(
     let taken = match by_savepoint {
         false => session.fail_statement(from, &Error::LockWaitTimeout),
         true => {
-            let _ = session.end_statement().unwrap();
+            drop(session.end_statement().unwrap());
             session.rollback_to_savepoint("s")
         }
     };

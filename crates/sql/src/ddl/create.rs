@@ -1,8 +1,6 @@
 //! CREATE TABLE.
 
-use super::{
-    Text, check_database_exists, columns, directories, keys, limits, look_at, names_of, options, partitions,
-};
+use super::{Text, check_database_exists, columns, directories, keys, limits, names_of, options, partitions};
 use crate::statement::{StmtCx, planning};
 use std::sync::Arc;
 use vaquita_catalog::declared::labels_of;

@@ -63,7 +63,10 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::open`].
-    pub fn open_and_tell(options: Options, progress: vaquita_engine::RecoveryProgress) -> SqlResult<Arc<Database>> {
+    pub fn open_and_tell(
+        options: Options,
+        progress: vaquita_engine::RecoveryProgress,
+    ) -> SqlResult<Arc<Database>> {
         Database::open_told(options, Parsers::default(), progress)
     }
 

@@ -89,7 +89,9 @@ fn malformed_text_keeps_the_rest_in_another_character_set() {
     let (latin1, utf8, utf8mb4, gbk, utf16, cp932) = (8, 33, 45, 28, 54, 95);
     let bad = |bytes: &str| format!("W1366 Incorrect string value: '{bytes}' for column 'c' at row 1");
     let cut = || "W1265 Data truncated for column 'c' at row 1".to_owned();
-    let mut cases: Vec<(u16, &[u8], u16, &[u8], String)> = Vec::new();
+    // From, text, to, what is kept, what is said.
+    type Case = (u16, &'static [u8], u16, &'static [u8], String);
+    let mut cases: Vec<Case> = Vec::new();
     for to in [utf8mb4, latin1, gbk] {
         cases.extend([
             (utf8, &b"a\xF0\x9F\x98\x80b"[..], to, &b"a????b"[..], bad(r"\xF0\x9F\x98\x80b")),

@@ -155,7 +155,7 @@ impl Running {
             opening::announce_take_over(&settings.dir, &log);
         }
         let told = log.clone();
-        let progress = vaquita_storage::Progress::to(move |line| told.note(line));
+        let progress = vaquita_engine::RecoveryProgress::to(move |line| told.note(line));
         let db = Database::open_and_tell(options, progress).map_err(|e| format!("{dir}: {}", e.message))?;
         if taking_over {
             opening::tell_of_server_files(&db, &settings.dir, &log);
@@ -290,7 +290,9 @@ impl Running {
         if code == 0 {
             let at_once = self.db.engine().core().live.fast_shutdown.load(Ordering::Relaxed) == 2;
             self.log.note(match at_once {
-                true => "innodb_fast_shutdown=2: no checkpoint is written, the next start recovers the folder",
+                true => {
+                    "innodb_fast_shutdown=2: no checkpoint is written, the next start recovers the folder"
+                }
                 false => "Everything is rolled back or committed, a checkpoint is written",
             });
         }
