@@ -20,8 +20,8 @@
 //! | cleaning | nothing |
 //! | rollback | nothing: what there is will do |
 //!
-//! Tables smaller than an extent reserve two pages instead, and normal operations leave as many for rollback. (MySQL 5.6
-//! reserves two pages up to half an extent, and nothing between that and a whole one.)
+//! Tables smaller than an extent reserve two pages instead. (MySQL 5.6 does so up to half an extent, and reserves
+//! nothing between that and a whole one.)
 //!
 //! Taking a change back may split pages that others have filled meanwhile. It is the last that may fail for want of
 //! space: it goes into what all others leave, and does not ask for more than it takes.
@@ -48,8 +48,6 @@ const SMALL_MEGABYTES: u32 = 32;
 const USUAL_RESERVATION: u32 = 3;
 /// Pages a small tablespace keeps free for one operation.
 const SMALL_RESERVE_PAGES: u32 = 2;
-/// Pages beyond those that normal operations leave free in it for rollback.
-const SMALL_ROLLBACK_PAGES: u32 = 2;
 
 /// What an operation is, to tell how much must remain for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,14 +69,6 @@ impl Reservation {
             Reservation::Normal => 2 + extents / 100,
             Reservation::Undo => 1 + extents / 200,
             Reservation::Cleaning | Reservation::Rollback => 0,
-        }
-    }
-
-    /// Pages to be free in a tablespace smaller than an extent.
-    fn small_reserve(self) -> u32 {
-        match self {
-            Reservation::Normal => SMALL_RESERVE_PAGES + SMALL_ROLLBACK_PAGES,
-            Reservation::Undo | Reservation::Cleaning | Reservation::Rollback => SMALL_RESERVE_PAGES,
         }
     }
 }
@@ -106,9 +96,8 @@ pub(super) fn reserve(mtr: &mut Mtr<'_>, space: &SpaceLatch, n: u32, kind: Reser
     let extent = space.extent_pages();
     if space.size_pages(mtr) < extent {
         let used = space.extent(mtr, PageNo(0))?.view(mtr, space).bitmap().n_used();
-        let wanted = used + kind.small_reserve();
-        if used + SMALL_RESERVE_PAGES <= extent {
-            let wanted = wanted.min(extent);
+        let wanted = used + SMALL_RESERVE_PAGES;
+        if wanted <= extent {
             return if wanted > space.size_pages(mtr) { grow_to(mtr, space, wanted) } else { Ok(()) };
         }
     }

@@ -146,11 +146,12 @@ fn without_comment(line: &str) -> &str {
     for (at, c) in line.char_indices() {
         match (quote, c) {
             (None, '#') => return &line[..at],
-            (None, '\'' | '"') if !escaped => quote = Some(c),
+            (None, '\'' | '"') => quote = Some(c),
             (Some(open), c) if c == open && !escaped => quote = None,
             _ => {}
         }
-        escaped = c == '\\' && !escaped;
+        // Outside of quotes a backslash escapes no quote.
+        escaped = quote.is_some() && c == '\\' && !escaped;
     }
     line
 }

@@ -84,7 +84,13 @@ impl Settings {
             let place =
                 self.places.iter().rev().find(|(known, _)| known == name).map(|(_, place)| place.as_str());
             let checked = vars::Globals::new(&[(name.clone(), value.clone())]);
-            checked.map(drop).map_err(|e| format!("{}: {}", place.unwrap_or(name), e.message))
+            checked.map(drop).map_err(|e| {
+                let place = place.unwrap_or(name);
+                match e.message.contains(value.as_str()) {
+                    true => format!("{place}: {}", e.message),
+                    false => format!("{place}: {}, '{value}'", e.message),
+                }
+            })
         })
     }
 
