@@ -67,8 +67,7 @@ impl Connection {
         }
         // A procedure may hold what a function or trigger that calls it must not do.
         if self.program.inside && crate::program::commits(stmt) {
-            let text = "Explicit or implicit commit is not allowed in stored function or trigger.";
-            return Err(SqlError::new(1422, text));
+            return Err(crate::program::commit_refused());
         }
         self.with_hints(stmt, |connection| connection.dispatch_one(stmt, sql, params, sink))
     }

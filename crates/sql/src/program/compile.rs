@@ -464,10 +464,6 @@ impl<'c> Compiler<'c> {
     }
 
     fn check_inside(&self, stmt: &Stmt<'_>) -> SqlResult<()> {
-        let commits = || {
-            let text = "Explicit or implicit commit is not allowed in stored function or trigger.";
-            Err(SqlError::new(1422, text))
-        };
         let what = if self.kind == ProgramKind::Trigger { "trigger" } else { "function" };
         let result = || Err(SqlError::new(1415, format!("Not allowed to return a result set from a {what}")));
         let refused = |what: &str| {
@@ -476,32 +472,10 @@ impl<'c> Compiler<'c> {
         match stmt {
             Stmt::Query(query) if query.into.is_none() => result(),
             Stmt::Show(_) | Stmt::Explain(_) | Stmt::Maintain(_) | Stmt::Help(_) => result(),
-            Stmt::Txn(Txn::Start { .. } | Txn::Commit(_) | Txn::Rollback(_) | Txn::Xa(_)) => commits(),
             Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_) => refused("Dynamic SQL"),
             Stmt::Flush(_) => refused("FLUSH"),
-            Stmt::CreateProgram(_) | Stmt::DropProgram(_) | Stmt::AlterProgram(_) | Stmt::AlterEvent(_) => {
-                commits()
-            }
-            Stmt::CreateTable(create) if create.temporary => Ok(()),
-            Stmt::DropTable(drop) if drop.temporary => Ok(()),
-            Stmt::CreateTable(_)
-            | Stmt::AlterTable(_)
-            | Stmt::DropTable(_)
-            | Stmt::Truncate(_)
-            | Stmt::RenameTables(_)
-            | Stmt::CreateIndex(_)
-            | Stmt::DropIndex(_)
-            | Stmt::CreateDatabase(_)
-            | Stmt::AlterDatabase(_)
-            | Stmt::DropDatabase(_)
-            | Stmt::CreateView(_)
-            | Stmt::DropView(_)
-            | Stmt::ImportTables(_)
-            | Stmt::CreateUser(_)
-            | Stmt::DropUser(_)
-            | Stmt::RenameUsers(_)
-            | Stmt::Grant(_) => commits(),
-            Stmt::Role(role) if !matches!(role, ast::RoleStmt::Set(_)) => commits(),
+            Stmt::Txn(Txn::Xa(_)) => Err(commit_refused()),
+            _ if commits(stmt) => Err(commit_refused()),
             _ => Ok(()),
         }
     }
@@ -836,6 +810,11 @@ struct Names {
     cursors: usize,
     cursor_or_handler: bool,
     handlers: Vec<Condition>,
+}
+
+/// The error of a function or trigger in which a transaction would end.
+pub(crate) fn commit_refused() -> SqlError {
+    SqlError::new(1422, "Explicit or implicit commit is not allowed in stored function or trigger.")
 }
 
 /// Whether a statement commits the transaction, or ends it otherwise: functions and triggers must not, nor procedures that they call.

@@ -18,7 +18,7 @@ pub(crate) use define::execute;
 pub(crate) use routine::{create_text, event, find, trigger};
 
 use crate::routine::{item_name, kind_name};
-pub(crate) use compile::commits;
+pub(crate) use compile::{commit_refused, commits};
 use vaquita_engine::ObjectKind;
 use vaquita_parser::ast::{ConditionItem, Expr, ProgramKind};
 use vaquita_session::vars;
