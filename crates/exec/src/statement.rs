@@ -23,9 +23,6 @@ pub struct PlanCx<'c> {
     pub sql: &'c [u8],
     /// The virtual tables there are.
     pub virtual_tables: &'c dyn VirtualTables,
-    /// Rows of an INSERT come into the base table of the name, whatever temporary table hides it: CREATE TABLE .. SELECT has
-    /// just made it.
-    pub into_base_table: bool,
 }
 
 impl PlanCx<'_> {

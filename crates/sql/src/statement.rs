@@ -16,5 +16,5 @@ pub(crate) fn planning<'p>(
     sql: &'p [u8],
 ) -> PlanCx<'p> {
     let virtual_tables = &*cx.db.virtual_tables;
-    PlanCx { session: cx.run(), params, param_types, sql, virtual_tables, into_base_table: false }
+    PlanCx { session: cx.run(), params, param_types, sql, virtual_tables }
 }

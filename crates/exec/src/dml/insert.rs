@@ -265,8 +265,10 @@ pub(crate) fn open_for_change(
     }
     cx.state.check_known(cx.engine, &database, &table, Priv::INSERT)?;
     // The rows of CREATE TABLE .. SELECT go into the table that it makes.
-    let base = plan.into_base_table || cx.state.names.mean_shared(&database, &table);
-    let open = if base { open_base_table } else { open_table };
+    let open = match cx.state.names.mean_shared(&database, &table) {
+        true => open_base_table,
+        false => open_table,
+    };
     let opened = open(&cx.db.catalog, &mut cx.engine.statement(), &database, &table, MdlMode::SharedWrite);
     let view = match &opened {
         Err(e) if e.code == 1146 => {

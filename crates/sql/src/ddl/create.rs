@@ -498,9 +498,7 @@ fn fill(
         on_duplicate: &[],
     };
     let run = |cx: &mut StmtCx<'_>| {
-        let mut plan = planning(cx, text.params, text.types, text.sql);
-        plan.into_base_table = !written.temporary;
-        vaquita_exec::dml::plan(&mut plan, &Stmt::Insert(&insert))
+        vaquita_exec::dml::plan(&mut planning(cx, text.params, text.types, text.sql), &Stmt::Insert(&insert))
             // INSERT has no result: the sink stays empty.
             .and_then(|plan| plan.run(&mut cx.run(), text.params, &mut Collected::default()))
     };
