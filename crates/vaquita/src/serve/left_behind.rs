@@ -1,7 +1,9 @@
 //! What a folder that is taken over from another server has that does not come along: tables of other engines, and the routines,
 //! events and accounts that the server keeps in such tables.
 
+use std::collections::HashSet;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// Most names that a line tells.
@@ -60,16 +62,11 @@ fn tables_of_others(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
         if matches!(in_database.as_str(), "mysql" | "performance_schema" | "sys") {
             continue;
         }
-        for file in fs::read_dir(database.path()).into_iter().flatten().filter_map(Result::ok) {
-            let path = file.path();
-            if path.extension().is_none_or(|e| e != "frm") {
-                continue;
-            }
-            let Some(engine) = engine_of(&path) else { continue };
-            let (database, table) = vaquita_catalog::sql_name(&format!(
-                "{in_database}/{}",
-                path.file_stem().unwrap_or_default().to_string_lossy()
-            ));
+        let files = Files::of(&database.path());
+        for stem in &files.definitions {
+            let path = database.path().join(format!("{stem}.frm"));
+            let Some(engine) = files.engine_of(stem, &path) else { continue };
+            let (database, table) = vaquita_catalog::sql_name(&format!("{in_database}/{stem}"));
             let name = format!("{database}.{table}");
             match found.iter_mut().find(|(known, _)| *known == engine) {
                 Some((_, tables)) => tables.push(name),
@@ -81,34 +78,53 @@ fn tables_of_others(dir: &Path) -> Vec<(&'static str, Vec<String>)> {
     found
 }
 
-/// The engine of the table of a `.frm` file, by the files beside it; `None`: InnoDB, or a view.
-fn engine_of(frm: &Path) -> Option<&'static str> {
-    let head = fs::read(frm).ok()?;
-    if !head.starts_with(&[0xfe, 0x01]) {
-        return None;
+/// The files of a database, listed once.
+#[derive(Default)]
+struct Files {
+    /// Names of the `.frm` files, without the ending.
+    definitions: Vec<String>,
+    /// Endings of other files, with the names of the tables they belong to.
+    of_tables: HashSet<(String, String)>,
+}
+
+impl Files {
+    fn of(folder: &Path) -> Files {
+        let mut files = Files::default();
+        for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Some((stem, ending)) = name.rsplit_once('.') else { continue };
+            if ending == "frm" {
+                files.definitions.push(stem.to_owned());
+                continue;
+            }
+            // Partitions have their files under longer names; some servers write the mark in small letters.
+            let table = stem.find("#P#").or_else(|| stem.find("#p#")).map_or(stem, |at| &stem[..at]);
+            files.of_tables.insert((ending.to_owned(), table.to_owned()));
+        }
+        files
     }
-    // Partitions have their files under longer names.
-    let stem = frm.file_stem()?.to_string_lossy().into_owned();
-    let partition = format!("{stem}#P#").to_lowercase();
-    let beside: Vec<String> = fs::read_dir(frm.parent()?)
-        .ok()?
-        .filter_map(Result::ok)
-        .map(|f| f.file_name().to_string_lossy().into_owned())
-        .collect();
-    let has = |ending: &str| {
-        beside.iter().any(|name| {
-            let Some((of, e)) = name.rsplit_once('.') else { return false };
-            e == ending && (of == stem || of.to_lowercase().starts_with(&partition))
-        })
-    };
-    if has("ibd") || has("isl") {
-        return None;
+
+    fn has(&self, stem: &str, ending: &str) -> bool {
+        self.of_tables.contains(&(ending.to_owned(), stem.to_owned()))
     }
-    let by_file = [("MYD", "MyISAM"), ("MAD", "Aria"), ("ARZ", "ARCHIVE"), ("CSV", "CSV"), ("MRG", "MERGE")];
-    if let Some((_, engine)) = by_file.iter().find(|(ending, _)| has(ending)) {
-        return Some(engine);
+
+    /// The engine of the table of a `.frm` file, by the files beside it; `None`: InnoDB, or a view.
+    fn engine_of(&self, stem: &str, frm: &Path) -> Option<&'static str> {
+        if self.has(stem, "ibd") || self.has(stem, "isl") {
+            return None;
+        }
+        let mut head = [0; 4];
+        fs::File::open(frm).and_then(|mut file| file.read_exact(&mut head)).ok()?;
+        if !head.starts_with(&[0xfe, 0x01]) {
+            return None;
+        }
+        let by_file =
+            [("MYD", "MyISAM"), ("MAD", "Aria"), ("ARZ", "ARCHIVE"), ("CSV", "CSV"), ("MRG", "MERGE")];
+        if let Some((_, engine)) = by_file.iter().find(|(ending, _)| self.has(stem, ending)) {
+            return Some(engine);
+        }
+        (head[3] == MEMORY).then_some("MEMORY")
     }
-    (head.get(3) == Some(&MEMORY)).then_some("MEMORY")
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ pub(super) struct Settings {
     pub(super) warnings: Vec<String>,
     /// As whom the server is to run.
     pub(super) user: Option<String>,
-    /// Where each variable got its value, for messages.
-    places: Vec<(String, String)>,
+    /// Where each of the variables got its value, in their order, for messages.
+    places: Vec<String>,
 }
 
 impl Settings {
@@ -80,16 +80,11 @@ impl Settings {
     /// # Errors
     /// Where the value was given, which it is, and why it cannot be.
     pub(super) fn check_values(&self) -> Result<(), String> {
-        self.variables.iter().try_for_each(|(name, value)| {
-            let place =
-                self.places.iter().rev().find(|(known, _)| known == name).map(|(_, place)| place.as_str());
+        self.variables.iter().zip(&self.places).try_for_each(|((name, value), place)| {
             let checked = vars::Globals::new(&[(name.clone(), value.clone())]);
-            checked.map(drop).map_err(|e| {
-                let place = place.unwrap_or(name);
-                match e.message.contains(value.as_str()) {
-                    true => format!("{place}: {}", e.message),
-                    false => format!("{place}: {}, '{value}'", e.message),
-                }
+            checked.map(drop).map_err(|e| match e.message.contains(value.as_str()) {
+                true => format!("{place}: {}", e.message),
+                false => format!("{place}: {}, '{value}'", e.message),
             })
         })
     }
@@ -132,9 +127,12 @@ impl Settings {
             self.warnings.push(format!("{place}: ignored: {}", refusal.message));
             return Ok(());
         }
-        self.variables.retain(|(known, _)| known != def.name);
+        if let Some(at) = self.variables.iter().position(|(known, _)| known == def.name) {
+            self.variables.remove(at);
+            self.places.remove(at);
+        }
         self.variables.push((def.name.to_owned(), value));
-        self.places.push((def.name.to_owned(), place.to_owned()));
+        self.places.push(place.to_owned());
         Ok(())
     }
 
