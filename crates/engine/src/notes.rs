@@ -9,7 +9,7 @@ const KEPT: usize = 64;
 
 type Listener = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Lines, and who hears them. A copy is the same.
+/// Lines, and who hears them. Clones share both.
 #[derive(Default, Clone)]
 pub struct Notes(Arc<Mutex<State>>);
 

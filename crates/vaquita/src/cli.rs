@@ -145,7 +145,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
     ExitCode::from(run_code(args, out, err))
 }
 
-/// The same for a process that may change its user.
+/// Runs a command as [`run`] does, in a process that may become another user's.
 pub fn run_as(
     args: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,

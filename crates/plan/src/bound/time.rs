@@ -75,7 +75,7 @@ fn timestamp(column: &ColumnInfo, at: DateTime, is: Bounded, zone: &TimeZone, ou
     }
 }
 
-/// The same, if the calendar has that day; else the last second that it has before it.
+/// The moment itself, if the calendar has that day; else the last second that it has before it.
 fn last_day_until(at: DateTime) -> Option<DateTime> {
     let Date { year, month, day } = at.date;
     let end = |year: u16, month: u8| {

@@ -247,7 +247,7 @@ impl Wanted {
         }
     }
 
-    /// The same of a temporary table of the session, if it is one.
+    /// Says whether the table is a temporary one of the session.
     #[must_use]
     pub fn of_own(self, own: bool) -> Wanted {
         Wanted { own, ..self }

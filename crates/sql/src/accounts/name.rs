@@ -35,7 +35,7 @@ pub(crate) fn check_length(user: &UserName<'_>) -> SqlResult<()> {
     check_name(&(utf8(user.user), user.host.map(utf8).unwrap_or_default()))
 }
 
-/// The same of a name that is known.
+/// Whether the name of an account fits: both its parts.
 ///
 /// # Errors
 /// 1470.

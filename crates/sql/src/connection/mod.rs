@@ -255,7 +255,7 @@ impl Connection {
         if !self.state.database.is_empty() {
             database.into_iter().for_each(|(var, value)| self.state.vars.put(var, value));
         }
-        // Of the account.
+        // The limit of the account is part of its login, not of the session.
         self.state.vars.put(id::MAX_USER_CONNECTIONS, connections);
         self.use_idle_timeout();
         self.state.warnings = vaquita_types::Warnings::new(self.state.vars.max_error_count);

@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// The same where columns are made of them.
+    /// Types of the columns that CREATE TABLE .. SELECT makes of parameters and local variables.
     pub(super) fn types_of_columns(&self, params: &[Value<'_>]) -> Arc<[SqlType]> {
         let types = self.program.types.as_ref().filter(|types| types.len() == params.len());
         let of_value = |value| values::type_of_column(value, self.state.vars.collation_connection);

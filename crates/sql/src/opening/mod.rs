@@ -59,7 +59,7 @@ impl Database {
         Database::open_with_parsers(options, Parsers::default())
     }
 
-    /// The same; `progress` is told how far recovery is, while it runs.
+    /// Opens a folder as [`Database::open`] does; `progress` is told how far recovery is, while it runs.
     ///
     /// # Errors
     /// As [`Database::open`].
