@@ -269,7 +269,7 @@ fn of_frm(
             (made, kept_doc_id) = (other, true);
         }
     }
-    check_clustered(src, &made.indexes, &roots, &described_by)?;
+    check_clustered(&made.indexes, &roots, &described_by)?;
     let order = assign_roots(src, &made.indexes, &roots);
     // Once more, with the numbers of the pages.
     let ids: Vec<_> = order.iter().map(|r| r.map_or_else(Default::default, |r| r.index)).collect();
@@ -294,7 +294,11 @@ fn of_statement(
     let row_format = row_format_of(src, first.comp);
     let unfit = |e: vaquita_format::Corruption| MetadataError::Mismatch(e.to_string());
     let defs = stated.indexes(src.page_size(), row_format, &[]).map_err(unfit)?;
-    check_clustered(src, &defs, &roots, &format!("the CREATE TABLE in {described_by}"))?;
+    let described_by = format!("the CREATE TABLE in {described_by}");
+    check_clustered(&defs, &roots, &described_by)?;
+    if defs.first().is_some_and(|def| !explains(src, def, first)) {
+        return mismatch(format!("the rows are not those of {described_by}"));
+    }
     let order = assign_roots(src, &defs, &roots);
     // Once more, with the numbers of the pages.
     let ids: Vec<_> = order.iter().map(|r| r.map_or_else(Default::default, |r| r.index)).collect();
@@ -307,13 +311,8 @@ fn of_statement(
 
 /// That the first root is the one of the rows. Where page 3 is lost, and with it the whole clustered index, another index would be
 /// taken for it, and its entries for rows.
-fn check_clustered(
-    src: &dyn PageSource,
-    defs: &[IndexDef],
-    roots: &[Root],
-    described_by: &str,
-) -> Result<(), MetadataError> {
-    let (Some(def), Some(first)) = (defs.first(), roots.first()) else { return Ok(()) };
+fn check_clustered(defs: &[IndexDef], roots: &[Root], described_by: &str) -> Result<(), MetadataError> {
+    let Some(first) = roots.first() else { return Ok(()) };
     if first.page != fsp::FIRST_ROOT_PAGE && roots.len() < defs.len() {
         return mismatch(format!(
             "page 3, the root of the clustered index, is lost, and so are its other pages: the file has {} of the {} indexes \
@@ -322,10 +321,7 @@ fn check_clustered(
             defs.len()
         ));
     }
-    match explains(src, def, first) {
-        true => Ok(()),
-        false => mismatch(format!("the rows are not those of {described_by}")),
-    }
+    Ok(())
 }
 
 /// The roots of a tablespace, that of the clustered index first: if its page is lost, what its other pages tell.
