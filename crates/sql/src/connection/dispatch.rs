@@ -66,8 +66,8 @@ impl Connection {
             vaquita_catalog::error::of_engine(self.engine.check_sound())?;
         }
         // A procedure may hold what a function or trigger that calls it must not do.
-        if self.program.inside && crate::program::commits(stmt) {
-            return Err(crate::program::commit_refused());
+        if self.program.inside {
+            crate::program::check_called(stmt)?;
         }
         self.with_hints(stmt, |connection| connection.dispatch_one(stmt, sql, params, sink))
     }

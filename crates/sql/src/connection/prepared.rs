@@ -124,7 +124,7 @@ impl Connection {
         let params = u16::try_from(parsed.params)
             .map_err(|_| SqlError::new(1390, "Prepared statement contains too many placeholders"))?;
         if params > 0 && matches!(parsed.stmt, Stmt::CreateView(_)) {
-            return Err(SqlError::new(1351, "View's SELECT contains a variable or parameter"));
+            return Err(crate::program::view_with_variables());
         }
         let planned = is_planned(&parsed.stmt);
         let mut columns: Arc<[ColumnMeta]> = Arc::from([]);

@@ -399,10 +399,9 @@ impl<'c> Compiler<'c> {
         }
         if let SetItem::SystemVar(var, _) = item {
             crate::set::target(var, self.state)?;
-            if self.inside && var.name.is("autocommit") {
-                let text = "Not allowed to set autocommit from a stored function or trigger";
-                return Err(SqlError::new(1445, text));
-            }
+        }
+        if self.inside {
+            check_setting(item)?;
         }
         // It is a statement of its own, without what an earlier assignment says of whose variables are meant.
         let set: &[u8] = match item {
@@ -420,11 +419,24 @@ impl<'c> Compiler<'c> {
     fn sql(&mut self, stmt: &Stmt<'_>, span: Span) -> SqlResult<()> {
         self.check(stmt)?;
         let fragment = self.fragment(span.of(self.sql).into(), Com::of(stmt));
+        if let Stmt::CreateView(_) = stmt {
+            self.check_view(fragment)?;
+        }
         self.steps.push(match stmt {
             Stmt::Call(_) => Step::Call { fragment },
             _ => Step::Sql(fragment),
         });
         Ok(())
+    }
+
+    /// That a view is made without local variables: it lives longer.
+    fn check_view(&self, fragment: usize) -> SqlResult<()> {
+        let Fragment { text, locals, .. } = &self.fragments[fragment];
+        let arena = bumpalo::Bump::new();
+        match vaquita_parser::parse_with(text, &arena, vaquita_parser::ParseMode::default(), locals) {
+            Ok(parsed) if parsed.params > 0 => Err(view_with_variables()),
+            _ => Ok(()),
+        }
     }
 
     /// What may not stand in a program, or not in this one.
@@ -436,6 +448,7 @@ impl<'c> Compiler<'c> {
             Stmt::Txn(Txn::LockTables(_)) => return bad("LOCK"),
             Stmt::Txn(Txn::UnlockTables) => return bad("UNLOCK"),
             Stmt::LoadData(_) => return bad("LOAD DATA"),
+            Stmt::CreateView(create) if create.alter => return bad("ALTER VIEW"),
             Stmt::CreateProgram(program) if program.kind == ProgramKind::Event => return recursion(),
             Stmt::AlterEvent(alter) if alter.body.is_some() => return recursion(),
             Stmt::CreateProgram(program) => {
@@ -466,17 +479,11 @@ impl<'c> Compiler<'c> {
     fn check_inside(&self, stmt: &Stmt<'_>) -> SqlResult<()> {
         let what = if self.kind == ProgramKind::Trigger { "trigger" } else { "function" };
         let result = || Err(SqlError::new(1415, format!("Not allowed to return a result set from a {what}")));
-        let refused = |what: &str| {
-            Err(SqlError::new(1336, format!("{what} is not allowed in stored function or trigger")))
-        };
         match stmt {
             Stmt::Query(query) if query.into.is_none() => result(),
             Stmt::Show(_) | Stmt::Explain(_) | Stmt::Maintain(_) | Stmt::Help(_) => result(),
-            Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_) => refused("Dynamic SQL"),
-            Stmt::Flush(_) => refused("FLUSH"),
             Stmt::Txn(Txn::Xa(_)) => Err(commit_refused()),
-            _ if commits(stmt) => Err(commit_refused()),
-            _ => Ok(()),
+            _ => check_called(stmt),
         }
     }
 
@@ -812,13 +819,43 @@ struct Names {
     handlers: Vec<Condition>,
 }
 
-/// The error of a function or trigger in which a transaction would end.
-pub(crate) fn commit_refused() -> SqlError {
+/// What functions and triggers must not do, nor procedures that they call.
+///
+/// # Errors
+/// 1336, 1422, 1445.
+pub(crate) fn check_called(stmt: &Stmt<'_>) -> SqlResult<()> {
+    let refused =
+        |what: &str| Err(SqlError::new(1336, format!("{what} is not allowed in stored function or trigger")));
+    match stmt {
+        Stmt::Prepare(_) | Stmt::Execute(_) | Stmt::Deallocate(_) => refused("Dynamic SQL"),
+        Stmt::Flush(_) => refused("FLUSH"),
+        Stmt::Set(items) => items.iter().try_for_each(check_setting),
+        _ if commits(stmt) => Err(commit_refused()),
+        _ => Ok(()),
+    }
+}
+
+/// What of SET would end a transaction.
+fn check_setting(item: &SetItem<'_>) -> SqlResult<()> {
+    match item {
+        SetItem::SystemVar(var, _) if var.name.is("autocommit") => {}
+        SetItem::Password { .. } => {}
+        _ => return Ok(()),
+    }
+    Err(SqlError::new(1445, "Not allowed to set autocommit from a stored function or trigger"))
+}
+
+/// The error of a view that is made of variables or parameters.
+pub(crate) fn view_with_variables() -> SqlError {
+    SqlError::new(1351, "View's SELECT contains a variable or parameter")
+}
+
+fn commit_refused() -> SqlError {
     SqlError::new(1422, "Explicit or implicit commit is not allowed in stored function or trigger.")
 }
 
-/// Whether a statement commits the transaction, or ends it otherwise: functions and triggers must not, nor procedures that they call.
-pub(crate) fn commits(stmt: &Stmt<'_>) -> bool {
+/// Whether a statement commits the transaction, or ends it otherwise.
+fn commits(stmt: &Stmt<'_>) -> bool {
     match stmt {
         Stmt::CreateTable(create) => !create.temporary,
         Stmt::DropTable(drop) => !drop.temporary,

@@ -18,7 +18,7 @@ pub(crate) use define::execute;
 pub(crate) use routine::{create_text, event, find, trigger};
 
 use crate::routine::{item_name, kind_name};
-pub(crate) use compile::{commit_refused, commits};
+pub(crate) use compile::{check_called, view_with_variables};
 use vaquita_engine::ObjectKind;
 use vaquita_parser::ast::{ConditionItem, Expr, ProgramKind};
 use vaquita_session::vars;
