@@ -1,12 +1,12 @@
-//! A server that is killed while it builds indexes: the folder as it was left has no fault, and after the next start the table
-//! is whole and nothing of the build is there.
+//! A server that is killed while it builds indexes, or rebuilds tables: the folder as it was left has no fault, and after the
+//! next start the tables are whole and nothing of the build is there.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
 use common::{Scratch, vaquita};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use vaquita_clients::Vaquita;
 
 fn sort_files(dir: &Path) -> usize {
@@ -61,4 +61,87 @@ fn what_was_begun_of_an_index_is_gone() {
     let (code, out, _) = vaquita(&[&"check", &dir]);
     assert_eq!(code, 0, "{out}");
     assert!(!out.contains("being written or freed"), "{out}");
+}
+
+/// Pools of which the first ones have no room for all of the redo: recovery then applies it in several rounds.
+const POOLS: [&str; 3] =
+    ["--innodb-buffer-pool-size=5M", "--innodb-buffer-pool-size=8M", "--innodb-buffer-pool-size=32M"];
+
+/// Tables of one database for which CHECK TABLE does not say OK.
+fn damaged(server: &Vaquita, database: &str) -> Vec<String> {
+    let names = format!("select table_name from information_schema.tables where table_schema = '{database}'");
+    let names = server.sql(&names).unwrap();
+    let tables = names.lines().skip(1).map(|name| format!("`{database}`.`{name}`"));
+    let checked = tables.map(|table| (server.sql(&format!("check table {table}")).unwrap(), table));
+    checked.filter(|(said, _)| !said.contains("OK")).map(|(said, table)| format!("{table}: {said}")).collect()
+}
+
+#[test]
+fn a_folder_of_a_server_killed_amid_rebuilds_opens_with_any_pool() {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fixtures/killed/rebuild.tar.xz");
+    for pool in POOLS {
+        let scratch = Scratch::new("killed-rebuild-fixture");
+        let unpacked =
+            Command::new("tar").arg("-xJf").arg(&archive).arg("-C").arg(&scratch.0).status().unwrap();
+        assert!(unpacked.success());
+        let dir = scratch.0.join("rebuild");
+        let mut server = Vaquita::start(Path::new(env!("CARGO_BIN_EXE_vaquita")), &dir, &[pool]).unwrap();
+        assert_eq!(damaged(&server, "k"), [""; 0], "{pool}");
+        server.stop().unwrap();
+        let (code, out, _) = vaquita(&[&"check", &dir]);
+        assert_eq!(code, 0, "{pool}: {out}");
+    }
+}
+
+/// Writers beside rebuilds, truncates and drops; each round is killed after another number of rebuilds and started again with another pool.
+#[test]
+fn a_server_killed_amid_rebuilds_starts_again() {
+    let scratch = Scratch::new("killed-rebuilds");
+    let dir = scratch.0.join("data");
+    let binary = Path::new(env!("CARGO_BIN_EXE_vaquita"));
+    let mut server = Vaquita::start(binary, &dir, &[POOLS[1]]).unwrap();
+    let made = "create database d;
+                create table d.n (i int primary key);
+                insert into d.n values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);
+                create table d.done (i int);
+                create table d.t (id int primary key auto_increment, a int, s varchar(200), key (a), key (s(50)));
+                insert into d.t (a, s) select a.i, concat(d.i, c.i, b.i, a.i, repeat('x', 150))
+                  from d.n a, d.n b, d.n c, d.n d;
+                create table d.u like d.t;
+                insert into d.u select * from d.t";
+    server.sql(made).unwrap();
+    let writes = "update t set a = a + 1, s = concat(left(s, 150), 'y') where id between 100 and 4000;
+                  delete from t where id > 10000;
+                  insert into t (a, s) select a, s from t limit 500;
+                  update u set a = a + 1 where id < 3000;";
+    let rebuilds = "alter table t engine = innodb;
+                    drop table if exists v;
+                    create table v like u;
+                    insert into v select * from u limit 3000;
+                    alter table v engine = innodb;
+                    update v set a = a + 1;
+                    truncate v;
+                    insert into v select * from u limit 500;
+                    drop table v;
+                    insert into done values (1);";
+    for round in 0..4 {
+        server.sql("delete from d.done").unwrap();
+        let mut clients: Vec<_> = [writes, rebuilds]
+            .map(|script| {
+                let mut client = server.client("mariadb").unwrap();
+                client.args(["-f", "d", "-e", &script.repeat(500)]);
+                client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+            })
+            .into();
+        while server.sql("select count(*) >= 2 from d.done").unwrap().lines().last() != Some("1") {}
+        // Not always at the same step.
+        (0..round).for_each(|_| drop(server.sql("select sleep(0), count(*) from d.u").unwrap()));
+        server.kill();
+        clients.iter_mut().for_each(|client| drop(client.wait().unwrap()));
+        server = Vaquita::start(binary, &dir, &[POOLS[round % 3]]).unwrap();
+        assert_eq!(damaged(&server, "d"), [""; 0], "round {round}");
+    }
+    server.stop().unwrap();
+    let (code, out, _) = vaquita(&[&"check", &dir]);
+    assert_eq!(code, 0, "{out}");
 }
