@@ -108,7 +108,7 @@ struct State {
 }
 
 /// What the files had.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) indexes: Vec<IndexWords>,
     /// One more than the greatest number in the files.
@@ -117,7 +117,8 @@ pub(crate) struct Loaded {
     pub(crate) deleted: HashMap<DocId, u64>,
     /// How many went.
     pub(crate) deletions: u64,
-    /// Those that were taken off the lists, in the same order, for searches that began before and still see lists with them: as long as there are such.
+    /// Those that were taken off the lists, pass by pass, for searches that began before and still see lists with them: as long as there are such.
+    /// A search that began before a pass began before all later ones.
     pub(crate) taken_off: Vec<(Weak<SearchesBegun>, HashMap<DocId, u64>)>,
     /// What searches hold that begin now.
     pub(crate) searches: Arc<SearchesBegun>,
@@ -140,8 +141,9 @@ impl Loaded {
         self.indexes.iter_mut().for_each(|index| index.lists = Lists::new());
         let taken = gone.iter().filter_map(|doc| self.deleted.remove_entry(doc)).collect();
         let before = std::mem::take(&mut self.searches);
-        self.taken_off.retain(|(searches, _)| searches.strong_count() > 0);
-        if Arc::strong_count(&before) > 1 {
+        let oldest = self.taken_off.iter().position(|(searches, _)| searches.strong_count() > 0);
+        self.taken_off.drain(..oldest.unwrap_or(self.taken_off.len()));
+        if Arc::strong_count(&before) > 1 || !self.taken_off.is_empty() {
             self.taken_off.push((Arc::downgrade(&before), taken));
         }
     }
@@ -830,5 +832,20 @@ mod tests {
         };
         let net = changes.net();
         assert_eq!(net[&TableId(7)], NetChanges { came: vec![10], gone: vec![3, 5] });
+    }
+
+    #[test]
+    fn a_search_knows_what_all_later_passes_took_off_the_lists() {
+        let mut loaded = Loaded { deletions: 2, ..Loaded::default() };
+        loaded.deleted = HashMap::from([(DocId(7), 1), (DocId(8), 2)]);
+        let search = loaded.searches.clone();
+        loaded.take_off(&HashSet::from([DocId(7)]));
+        // Nobody began to search between the two.
+        loaded.take_off(&HashSet::from([DocId(8)]));
+        loaded.take_off(&HashSet::new());
+        assert!([7, 8].iter().all(|doc| loaded.is_deleted(DocId(*doc), 2)), "{loaded:?}");
+        drop(search);
+        loaded.take_off(&HashSet::new());
+        assert!(loaded.taken_off.is_empty());
     }
 }
