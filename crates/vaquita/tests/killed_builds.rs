@@ -128,8 +128,11 @@ fn a_server_killed_amid_rebuilds_starts_again() {
         server.sql("delete from d.done").unwrap();
         let mut clients: Vec<_> = [writes, rebuilds]
             .map(|script| {
+                // Too long for an argument.
+                let file = scratch.0.join("script.sql");
+                std::fs::write(&file, script.repeat(500)).unwrap();
                 let mut client = server.client("mariadb").unwrap();
-                client.args(["-f", "d", "-e", &script.repeat(500)]);
+                client.args(["-f", "d"]).stdin(std::fs::File::open(&file).unwrap());
                 client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
             })
             .into();
