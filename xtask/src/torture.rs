@@ -65,7 +65,7 @@ pub(crate) fn queries(count: u64) -> Result<(), Failure> {
     println!("first seed of the queries: {seed}");
     let mut tests = cargo();
     tests.args(["test", "--quiet", "--locked", "-p", "vaquita-sql", "-p", "vaquita"]);
-    tests.args(["--test", "random_queries", "--test", "queries_differential"]);
+    tests.args(["--test", "all", "--test", "servers", "--", "random_queries::", "queries_differential::"]);
     tests.env("VAQUITA_QUERIES", count.to_string()).env("VAQUITA_QUERY_SEED", seed.to_string());
     step(&format!("{count} random queries"), &mut tests)
 }
@@ -75,7 +75,7 @@ pub(crate) fn alters(seconds: u32) -> Result<(), Failure> {
     let seed = new_seed()?;
     println!("seed of the changes: {seed}");
     let mut tests = cargo();
-    tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "random_alters"]);
+    tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "clients", "random_alters::"]);
     tests.env("VAQUITA_ALTERS_SECONDS", seconds.to_string()).env("VAQUITA_ALTERS_SEED", seed.to_string());
     step(&format!("{seconds} seconds of random changes of a table"), &mut tests)
 }
@@ -97,7 +97,8 @@ fn new_seed() -> Result<u64, Failure> {
 /// Programs that people run on MySQL, in their long form: all, or those with this in their names.
 pub(crate) fn applications(name: Option<&str>) -> Result<(), Failure> {
     let mut tests = cargo();
-    tests.args(["test", "--locked", "-p", "vaquita", "--test", "applications", "--"]).args(name);
+    tests.args(["test", "--locked", "-p", "vaquita", "--test", "servers"]);
+    tests.arg(name.map_or_else(|| "applications::".to_owned(), |name| format!("applications::{name}")));
     step("applications", tests.env("VAQUITA_APPLICATIONS", "long"))
 }
 
@@ -106,7 +107,16 @@ pub(crate) fn programs(count: u64) -> Result<(), Failure> {
     let seed = new_seed()?;
     println!("first seed of the programs: {seed}");
     let mut tests = cargo();
-    tests.args(["test", "--quiet", "--locked", "-p", "vaquita", "--test", "programs_differential"]);
+    tests.args([
+        "test",
+        "--quiet",
+        "--locked",
+        "-p",
+        "vaquita",
+        "--test",
+        "servers",
+        "programs_differential::",
+    ]);
     tests.env("VAQUITA_PROGRAMS", count.to_string()).env("VAQUITA_PROGRAM_SEED", seed.to_string());
     step(&format!("{count} random stored programs"), &mut tests)
 }

@@ -2,8 +2,7 @@
 //! on files while the dictionary's latch is held, by whomever.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "../../storage/tests/slow_disk/mod.rs"]
-mod slow_disk;
+use crate::slow_disk;
 
 use slow_disk::{Barrier, SlowDisk};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! goes off.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod small;
+use crate::small;
 
 use parking_lot::Mutex;
 use small::open;

@@ -2,7 +2,7 @@
 //! there is a file for each table and a table for each file.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod small;
+use crate::small;
 
 use small::open;
 use std::collections::BTreeMap;

@@ -2,9 +2,8 @@
 //! waits for it meanwhile ends by himself, and the next one does it all the same.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "small/documents.rs"]
-mod documents;
-mod small;
+use crate::documents;
+use crate::small;
 
 use documents::TABLE;
 use std::sync::mpsc;

@@ -2,9 +2,8 @@
 //! began.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "small/documents.rs"]
-mod documents;
-mod small;
+use crate::documents;
+use crate::small;
 
 use documents::TABLE;
 use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, optimize};

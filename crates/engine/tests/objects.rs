@@ -2,7 +2,7 @@
 //! tables, and whole after the power goes off anywhere.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod small;
+use crate::small;
 
 use small::open;
 use std::collections::BTreeMap;

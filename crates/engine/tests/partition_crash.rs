@@ -2,7 +2,7 @@
 //! or all are as they were, each with its file and its rows.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod small;
+use crate::small;
 
 use small::open;
 use std::collections::BTreeMap;

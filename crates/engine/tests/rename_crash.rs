@@ -2,7 +2,7 @@
 //! all the old ones, with their rows, files, foreign keys and triggers.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod small;
+use crate::small;
 
 use small::open;
 use std::collections::BTreeMap;

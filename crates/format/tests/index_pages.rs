@@ -1,8 +1,8 @@
 //! Index pages of a real server: validated, searched, taken apart and built again.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-mod tables;
+use crate::common;
+use crate::tables;
 
 use tables::{Table, tables};
 use vaquita_base::Rng;

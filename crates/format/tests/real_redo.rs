@@ -1,7 +1,7 @@
 //! The redo log of a real server, applied by our code, gives the pages that the server wrote.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
+use crate::common;
 
 use common::DataDir;
 use std::collections::BTreeMap;

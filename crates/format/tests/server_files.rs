@@ -1,7 +1,7 @@
 //! Pages, system pages and logs that a real server wrote pass every check and hold what the server says.
 #![allow(clippy::unwrap_used, reason = "test code")]
 
-mod common;
+use crate::common;
 
 use common::{DataDir, ibd_files};
 use vaquita_base::codec::get_u32;

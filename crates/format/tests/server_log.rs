@@ -1,7 +1,7 @@
 //! The redo log of a real server is parsed to its exact end, and replaying it makes the pages the server wrote.
 #![allow(clippy::unwrap_used, reason = "test code")]
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

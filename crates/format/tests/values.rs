@@ -1,8 +1,8 @@
 //! Every stored value of the tables with all column types decodes, and encodes to the same bytes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-mod tables;
+use crate::common;
+use crate::tables;
 
 use vaquita_format::index_page::records;
 use vaquita_format::record::Offsets;

@@ -1,8 +1,8 @@
 //! Compressed tables of a real server, and off-page columns of all formats.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-mod tables;
+use crate::common;
+use crate::tables;
 
 use std::collections::BTreeMap;
 use tables::{Table, table_named, tables};

@@ -1,7 +1,7 @@
 //! Searches by BM25 beside a count of all texts that knows nothing of indexes: what is found is what InnoDB's ranks find, the ranks
 //! are those of the formula, words counted as their columns weigh.
 
-mod common;
+use crate::common;
 
 use common::{Memory, utf8};
 use proptest::collection::vec;

@@ -1,6 +1,6 @@
 //! Documents that are deleted and still in lists make words less rare, but to a query of one word, as MySQL 5.6.24 counts them.
 
-mod common;
+use crate::common;
 
 use common::{Memory, utf8};
 use vaquita_fts::DocId;

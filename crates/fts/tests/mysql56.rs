@@ -1,7 +1,7 @@
 //! The same documents and queries, here and in a MySQL 5.6.24: same words, same places, same answers, same ranks.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

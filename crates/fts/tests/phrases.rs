@@ -1,7 +1,7 @@
 //! Phrases and words near each other are found where the texts have them, whatever the lists tell of it.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{Memory, utf8};
 use proptest::collection::vec;

@@ -1,7 +1,7 @@
 //! Answers of a MySQL 5.6.24 to queries, recorded: the same documents, the same ranks to the digit, the same words of errors.
 //! `mysql56.rs` holds them against a server and records them.
 
-mod common;
+use crate::common;
 
 use common::{ODD, corpus, data, index, index_in, mode, odd_documents, odd_queries};
 use vaquita_format::charset::Charset;

@@ -1,6 +1,6 @@
 //! The cache against a map that forgets nothing, and its memory against its limit.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

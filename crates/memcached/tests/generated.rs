@@ -1,6 +1,6 @@
 //! Commands made at random, right and wrong, are answered as memcached 1.6.18 answers them.
 
-mod support;
+use crate::support;
 
 use support::generated::{BEFORE, scripts};
 use support::pair::{Pair, check};

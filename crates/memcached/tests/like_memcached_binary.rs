@@ -1,6 +1,6 @@
 //! Binary frames are answered as memcached 1.6.18 answers them.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use support::binary::{self, FLAGS, differences, frame, noop};

@@ -1,6 +1,6 @@
 //! Text and meta commands are answered as memcached 1.6.18 answers them, byte by byte.
 
-mod support;
+use crate::support;
 
 use support::pair::{Pair, check};
 use support::text::{BEFORE, classic, every_meta_flag, meta};

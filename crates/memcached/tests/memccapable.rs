@@ -1,6 +1,6 @@
 //! libmemcached's own test of servers, against the protocols on a cache.
 
-mod support;
+use crate::support;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,6 +1,6 @@
 //! However the bytes are cut on their way, the answers are the same.
 
-mod support;
+use crate::support;
 
 use support::{Frame, Local, now, shown};
 

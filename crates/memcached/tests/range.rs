@@ -1,6 +1,6 @@
 //! Stretches of keys: `rget` and `mr`.
 
-mod support;
+use crate::support;
 
 use support::{Local, now, shown};
 

@@ -1,6 +1,6 @@
 //! Users, grants and what they allow.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, root, run};
 use vaquita_sql::{Connection, Database, Transport};

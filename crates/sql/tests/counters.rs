@@ -1,6 +1,6 @@
 //! What SHOW STATUS counts of queries. The numbers are those that MySQL 5.6.24 was seen to have.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::Connection;

@@ -1,6 +1,6 @@
 //! Derived tables and views that become part of the block around them, as EXPLAIN shows it. What they answer is in `tests/sql`.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::Connection;

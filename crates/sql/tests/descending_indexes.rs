@@ -1,7 +1,7 @@
 //! Descending indexes: a table whose keys are descending answers as one whose keys are not, whatever its keys are read for; the order in
 //! the tree is really the other way round, over a restart and a crash too.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 use vaquita_base::Rng;

@@ -1,7 +1,7 @@
 //! Statements that cannot go on: no room on the disk, somebody ended them, a folder for their files is not there, a literal does not
 //! fit.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,6 +1,6 @@
 //! The event scheduler with a clock that a test moves, and its thread with the machine's.
 
-mod support;
+use crate::support;
 
 use parking_lot::Mutex;
 use std::sync::Arc;

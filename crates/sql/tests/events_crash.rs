@@ -2,8 +2,7 @@
 //! has been begun for, what a finished execution has done is there, once, and every definition is the old one or the new one.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "support/simulated.rs"]
-mod simulated;
+use crate::simulated;
 
 use simulated::{open, run, session};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! EXPLAIN of reads of one table: how, by which index, by how much of it; as MySQL 5.6.24 tells it of the same rows.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 

@@ -1,7 +1,7 @@
 //! ALTER TABLE that fails: the table is as it was.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 

@@ -1,6 +1,6 @@
 //! Files that statements name: where `secure_file_priv` and `local_infile` let them be. Answers as of MySQL 5.6.24.
 
-mod support;
+use crate::support;
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Deleted documents are removed from the lists of FULLTEXT indexes in the background, from `vaquita_ft_optimize_deleted` of them on:
 //! what is found does not change by it, it goes on where it stopped, and it is in nobody's way.
 
-mod support;
+use crate::support;
 
 use std::time::{Duration, Instant};
 use support::{Opened, open, root, run, until};

@@ -1,7 +1,7 @@
 //! What searches keep of posting lists (`vaquita_ft_counts_size`): answers are those of the lists, whoever writes, removes and searches meanwhile,
 //! and it takes no more memory than it may.
 
-mod support;
+use crate::support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Opened, open, root, run};

@@ -1,7 +1,7 @@
 //! What a full-text search finds answers a query by itself where no more is asked: no row is read, and the answer is that of the
 //! rows all the same, whoever has changed them and not committed, or committed since the view was opened.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, root, run};
 use vaquita_sql::Connection;

@@ -1,6 +1,6 @@
 //! FULLTEXT keys with a parser: what the manual of MySQL 5.7 says of `ngram`, stems and Unicode's words, and who keeps the parser.
 
-mod support;
+use crate::support;
 
 use support::{Opened, answers, open, open_with, root, run};
 use vaquita_sql::Connection;

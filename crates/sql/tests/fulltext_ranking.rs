@@ -1,7 +1,7 @@
 //! Ranks by BM25: `vaquita_ft_ranking`, for a session or in the comment of an index. Ranks are compared with what the formula gives
 //! for the rows, counted by somebody who knows nothing of indexes.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

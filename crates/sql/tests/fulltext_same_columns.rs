@@ -1,7 +1,7 @@
 //! FULLTEXT indexes of different parsers on the same columns: which one is asked, that each is kept up by whatever changes rows and
 //! definitions, and who goes by its words.
 
-mod support;
+use crate::support;
 
 use support::{Opened, answers, open, root, run};
 use vaquita_sql::Connection;

@@ -1,6 +1,6 @@
 //! FTS_SNIPPET(): what it shows of a text, against a computation that looks at every piece.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use support::{open, root, run};

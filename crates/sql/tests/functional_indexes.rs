@@ -1,6 +1,6 @@
 //! Functional indexes, and indexes of generated columns whose expression a query holds, as the manual of MySQL 8.0 tells of them.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 

@@ -1,7 +1,7 @@
 //! Functions that the recorded corpus does not hold: those of MySQL 8.0 as its manual has them, and what follows from
 //! variables and files. Answers that are marked so are those of MySQL 5.6.24.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 

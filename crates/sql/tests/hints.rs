@@ -1,6 +1,6 @@
 //! Optimizer hints in comments: MySQL 8.0's manual.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 

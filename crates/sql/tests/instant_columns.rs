@@ -2,8 +2,7 @@
 //! power cuts: the table is always the one that another database has, which writes its rows anew for every such change.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "support/simulated.rs"]
-mod simulated;
+use crate::simulated;
 
 use simulated::{open, run};
 use std::path::Path;

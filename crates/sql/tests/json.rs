@@ -1,6 +1,6 @@
 //! JSON: functions, operators, comparison, columns, as the manual of MySQL 8.0 tells of them. Most examples are the manual's.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 

@@ -1,6 +1,6 @@
 //! JSON_TABLE, as the manual of MySQL 8.0 tells of it. Most of the first examples are the manual's.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 

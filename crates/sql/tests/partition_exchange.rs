@@ -1,7 +1,7 @@
 //! Partitions that change places with tables, what is then said of their rows, and whom it waits for.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use support::{Opened, answers, connect_as, open, root, run};
 use vaquita_sql::Connection;

@@ -1,7 +1,7 @@
 //! DISCARD and IMPORT TABLESPACE of partitioned tables and of partitions, as the manual of MySQL 5.7 has them.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use std::fs;
 use support::{Opened, answers, open, root, run};

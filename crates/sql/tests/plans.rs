@@ -1,6 +1,6 @@
 //! Which statements share a plan, and when a plan is made anew.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::sink::Collected;

@@ -8,7 +8,7 @@
 //! functions, triggers, events and temporary tables. `temporary.tsv`, of `record_temporary.py`, and `temporary_known.tsv` have every
 //! statement that names tables by a user whose temporary tables have these names.
 
-mod support;
+use crate::support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -3,8 +3,7 @@
 //! indexes agree, and every definition is the old one or the new one.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "support/simulated.rs"]
-mod simulated;
+use crate::simulated;
 
 use simulated::{open, run, session};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Queries of MySQL 8: WITH, VALUES, TABLE, LATERAL, INTERSECT and EXCEPT. What MariaDB answers too is in `tests/sql`; here is
 //! what only MySQL 8 has, or has otherwise, as its manual says.
 
-mod support;
+use crate::support;
 
 use support::{answers, open, root, run};
 use vaquita_sql::Connection;

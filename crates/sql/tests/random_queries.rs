@@ -3,7 +3,7 @@
 //! One seed gives the same tables and queries always. `VAQUITA_QUERIES=100000` plays more of them than the few thousand of every
 //! day, `VAQUITA_QUERY_SEED=7` others.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::Connection;

@@ -1,6 +1,6 @@
 //! Roles: MySQL 8.0's manual, chapters "Using Roles" and the statements about them.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, root, run};
 

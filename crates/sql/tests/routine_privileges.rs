@@ -1,6 +1,6 @@
 //! Privileges on single procedures and functions, as MySQL 5.6.24 was seen to keep them.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, root, run};
 use vaquita_sql::sink::Collected;

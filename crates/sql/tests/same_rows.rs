@@ -5,7 +5,7 @@
 //! it has nothing but the condition to go by. One seed asks the same always; `VAQUITA_CONDITIONS=5000000` asks more of what there is
 //! to ask than the share of every day, `VAQUITA_CONDITION_SEED=7` another share.
 
-mod support;
+use crate::support;
 
 use support::{open_with, root, run};
 use vaquita_base::Rng;

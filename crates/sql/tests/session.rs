@@ -1,6 +1,6 @@
 //! Sessions through their public face: variables, transactions, prepared statements, SHOW.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::Connection;

@@ -3,7 +3,7 @@
 //! literals, parameters or settings as for its own, and once more with `/*! */` in it, which keeps it out of the cache and its
 //! literals where they are.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use support::{connect_as, open, root, run};

@@ -1,6 +1,6 @@
 //! How far changes of definitions are, as other sessions see it: `performance_schema.events_stages_current` and the list of sessions.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

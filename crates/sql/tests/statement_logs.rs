@@ -1,6 +1,6 @@
 //! The general log, the slow query log, and what variables tell of a folder and its server.
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 use support::{open, open_with, root, run};

@@ -1,7 +1,7 @@
 //! Numbers about tables: what information_schema and SHOW say beside what is there; and what statements that make or
 //! change them really do.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::Connection;

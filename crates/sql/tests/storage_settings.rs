@@ -1,7 +1,7 @@
 //! Settings of InnoDB's storage do what MySQL 5.6 does with them.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use support::{Opened, root, run, try_open_new, until};
 use vaquita_sql::Connection;

@@ -2,7 +2,7 @@
 //! (which ask without conversion) get the bytes that were sent. Programs answer as in MySQL 5.6.24; there a view whose string is
 //! compared with a column of another character set finds nothing, or cannot be read.
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_sql::Connection;

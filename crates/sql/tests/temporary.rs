@@ -1,6 +1,6 @@
 //! Temporary tables beside other sessions, plans, accounts and crashes. What they answer alone is in the script `temporary`.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, open_with, root, run};
 

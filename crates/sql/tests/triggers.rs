@@ -1,7 +1,7 @@
 //! Triggers where one session, or MySQL 5.6, is not enough: several of one moment, plans that are there already, privileges,
 //! columns of later servers, folders that are opened again.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, root, run, until};
 

@@ -2,7 +2,7 @@
 //! one, which has no triggers, the same changes row by row with the triggers' statements run by hand before and after. Both end the same.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod support;
+use crate::support;
 
 use support::{open, root, run};
 use vaquita_base::Rng;

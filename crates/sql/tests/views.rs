@@ -1,6 +1,6 @@
 //! With whose privileges views are used, made and shown; what sessions see of views that others change. Answers of MySQL 5.6.24.
 
-mod support;
+use crate::support;
 
 use support::{connect_as, open, root, run};
 

@@ -1,7 +1,7 @@
 //! Sessions that wait for others: for metadata locks, LOCK TABLES, the global read lock, named locks, rows. What ends the
 //! waits, and what MySQL 5.6.24 answers meanwhile.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};

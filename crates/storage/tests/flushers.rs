@@ -1,8 +1,8 @@
 //! Several threads that write pages at once.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
-mod slow_disk;
+use crate::folder;
+use crate::slow_disk;
 
 use folder::{PAGE, PAGES, SPACE, check_rows, create_space, open, options, try_open};
 use slow_disk::{Barrier, SlowDisk};

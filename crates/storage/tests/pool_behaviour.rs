@@ -1,7 +1,7 @@
 //! What the buffer pool does under pressure: eviction, read-ahead, warm-up, file limits, many threads.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{PAGE, PAGES, SPACE, allocate, clean_folder, create_space, open, options, try_open, work};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Faults of recovery that simulation found, each reduced to its story.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{PAGE, PAGES, SPACE, check_rows, create_space, open, options, try_open, work};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Folders that cannot be opened say what is wrong, where, and what to do, and stay as they are.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{PAGE, SPACE, clean_folder, crashed_folder, open, options, try_open};
 use std::path::Path;

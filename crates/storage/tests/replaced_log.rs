@@ -1,7 +1,7 @@
 //! A log of another size takes the place of the old one, and a power cut at any moment of that loses nothing.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{check_rows, clean_folder, crashed_folder, options, try_open};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The system tablespace in several files, of which the last grows.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{allocate, options, try_open};
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! as what it is, and holds what it held.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{SPACE, check_rows, clean_folder, crashed_folder, options, try_open, work};
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! area, or behind a crash.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::{PAGE, SPACE, check_rows, clean_folder, open, options, try_open, work};
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! rolled back, and the words of the monitor are compared.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -2,10 +2,8 @@
 //! locks stay with their records, and what a gap lock kept others from inserting it keeps them from to the end.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "../../btree/tests/trees/bed.rs"]
-#[allow(dead_code, reason = "uses a part of it")]
-mod bed;
-mod folder;
+use crate::bed;
+use crate::folder;
 
 use bed::{Bed, Kind, Row, SPACE, fields, insert, n_key, read_row, remove, row, tree_cursor};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 //! wait for their verdict.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use folder::roll_back;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Ids are never given twice, whatever a crash takes away.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use vaquita_base::codec::get_u64;
 use vaquita_base::{PageId, PageNo, Rng, SpaceId, TrxId};

@@ -1,7 +1,7 @@
 //! Transactions start, get ids, end; others see them meanwhile as what they are.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use std::collections::BTreeSet;
 use vaquita_base::TrxId;

@@ -1,7 +1,7 @@
 //! Locks and the end of transactions: who was let go on by a commit sees it.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::{HeapNo, IndexId, PageId, PageNo, SpaceId, TableId, TrxId};

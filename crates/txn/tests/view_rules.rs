@@ -1,7 +1,7 @@
 //! What the views of sessions see: the rules of the isolation levels, and the order of commits.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use std::collections::HashMap;
 use std::sync::Mutex;

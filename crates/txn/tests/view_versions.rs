@@ -4,7 +4,7 @@
 //! everything that no view needs.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod folder;
+use crate::folder;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -2,8 +2,7 @@
 //! refused in its words, and where we take more is listed here.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 use vaquita_peers::{Mysql56, Options};
 

@@ -1,7 +1,7 @@
 //! `vaquita check` of sound and of damaged files.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! found and named; `vaquita inspect` shows the lists.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::path::{Path, PathBuf};

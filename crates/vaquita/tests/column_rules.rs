@@ -2,7 +2,7 @@
 //! `mysqldump` there and back.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::Scratch;
 use std::io::Write as _;

@@ -2,7 +2,7 @@
 //! gets past it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, data_folder};
 use std::fs;

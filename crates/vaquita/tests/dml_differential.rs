@@ -6,8 +6,7 @@
 //! runs already.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 use std::fmt::Write as _;
 use vaquita_base::Rng;

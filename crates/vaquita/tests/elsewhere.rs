@@ -2,7 +2,7 @@
 //! that are not there for a while; and folders that go from MySQL 5.6.24 to Vaquita and back with such tables.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::fs;

@@ -2,8 +2,8 @@
 //! after the engine had it; checked, compared row by row, changed there, and read back.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-mod exchange;
+use crate::common;
+use crate::exchange;
 
 use common::{Scratch, vaquita};
 use exchange::life::{self, Life};

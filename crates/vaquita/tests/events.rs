@@ -2,7 +2,7 @@
 //! events are executed.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 //! sound, MySQL 5.6.24 takes them in, and finds the rows that were there. Copies of that server, and these, come in here in turn.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::fs;

@@ -2,7 +2,7 @@
 //! and no row that was never there is shown.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::ffi::OsStr;

@@ -2,7 +2,7 @@
 //! who may come in is not forgotten. And the ways into a folder whose accounts are lost or damaged.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, data_folder};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! `.frm` files that are written here, judged by MySQL 5.6.24: they are its own byte for byte, and it works with them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::fs;

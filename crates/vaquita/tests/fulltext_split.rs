@@ -2,7 +2,7 @@
 //! every way of ALTER TABLE; `vaquita check` knows where they belong. What MySQL 5.6.24 makes of them: `fulltext_keys_in_mysql.rs`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::path::Path;

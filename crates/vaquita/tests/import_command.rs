@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, fixture, fixture_dir, table_of, tablespaces, vaquita};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 //! back.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-mod exchange;
+use crate::common;
+use crate::exchange;
 
 use common::{Scratch, vaquita};
 use exchange::{

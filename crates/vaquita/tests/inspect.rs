@@ -1,7 +1,7 @@
 //! `vaquita inspect`: the facts it shows are those the format's specification gives for these files.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, data_folder, fixture, tablespaces, vaquita};
 

@@ -2,7 +2,7 @@
 //! again.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::io::Write as _;

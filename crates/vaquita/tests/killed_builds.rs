@@ -2,7 +2,7 @@
 //! next start the tables are whole and nothing of the build is there.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::path::Path;

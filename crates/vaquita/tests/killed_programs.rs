@@ -3,7 +3,7 @@
 //! not at all, and temporary tables are gone.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::path::Path;

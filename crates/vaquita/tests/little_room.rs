@@ -2,7 +2,7 @@
 //! lives.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::Scratch;
 use std::os::unix::fs::PermissionsExt;

@@ -2,7 +2,7 @@
 //! back, and files have the names that it gives them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::collections::BTreeSet;

@@ -6,8 +6,7 @@
 //! `VAQUITA_PROGRAM_KEEP=FOLDER` keeps the scripts and both transcripts of those that differ.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 use std::fmt::Write as _;
 use vaquita_peers::{Mysql56, Options};

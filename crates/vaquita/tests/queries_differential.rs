@@ -13,8 +13,7 @@
 //! `VAQUITA_QUERY_KEEP=FOLDER` keeps the statements.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 use std::fmt::Write as _;
 use vaquita_peers::{MariaDb, Mysql56, Options, Server};

@@ -1,7 +1,7 @@
 //! The shell as people use it, on a terminal, and as scripts do.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::Scratch;
 use std::io::{Read, Write};

@@ -1,9 +1,8 @@
 //! The scripts of `tests/sql`: what Vaquita answers is what MySQL 5.6.24 answered when the `.result` beside each was
-//! recorded. `VAQUITA_RECORD=mysql://root@127.0.0.1:PORT cargo test -p vaquita --test sql_scripts` records them anew from
+//! recorded. `VAQUITA_RECORD=mysql://root@127.0.0.1:PORT cargo test -p vaquita --test clients sql_scripts` records them anew from
 //! a server that runs there.
 
-#[path = "common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -2,7 +2,7 @@
 //! works with them, and what it wrote is read here. The list of the buffer pool's pages goes both ways with them.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod common;
+use crate::common;
 
 use common::{Scratch, vaquita};
 use std::path::Path;

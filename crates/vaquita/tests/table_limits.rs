@@ -2,8 +2,7 @@
 //! on Vaquita. Errors, warnings and what SHOW CREATE TABLE says are the same.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 use vaquita_peers::{Mysql56, Options};
 

@@ -10,6 +10,7 @@ mod layers;
 mod library;
 mod links;
 mod sizes;
+mod test_programs;
 mod text;
 mod unsafety;
 
@@ -51,7 +52,7 @@ fn error_at(file: &TextFile, line: usize, text: &str) -> Finding {
 
 type Rule = fn(&[TextFile]) -> Vec<Finding>;
 
-const RULES: [(&str, Rule); 10] = [
+const RULES: [(&str, Rule); 11] = [
     ("layers", layers::check),
     ("circles", circles::check),
     ("dependencies", dependencies::check),
@@ -62,6 +63,7 @@ const RULES: [(&str, Rule); 10] = [
     ("function sizes", sizes::functions),
     ("unsafe", unsafety::check),
     ("links", links::check),
+    ("test programs", test_programs::check),
 ];
 
 /// Checks the repository at `root`.

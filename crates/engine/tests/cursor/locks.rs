@@ -1,7 +1,7 @@
 //! Which locks reads take: what a real MySQL 5.6.24 shows in SHOW ENGINE INNODB STATUS for the same statement on the same
 //! rows, record by record.
 
-use crate::bed::{self, engine};
+use crate::cursor::bed::{self, engine};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;

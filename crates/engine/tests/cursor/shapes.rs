@@ -1,6 +1,6 @@
 //! What rows show: the columns asked for, from whatever record has them; and cursors whose leaves change under them.
 
-use crate::bed::{
+use crate::cursor::bed::{
     BY_A, BY_A_T, INDEXES, PRIMARY, Row, Rows, create, engine, fields, fill, in_order, index, insert,
     random_row, read, values,
 };
@@ -96,7 +96,7 @@ fn what_is_not_there_is_refused() {
     assert!(refused(ReadOptions::by_index(6), &mut session));
     assert!(refused(ReadOptions::default().columns([6]), &mut session));
     assert!(PointRead::new(table.clone(), ReadOptions::by_index(BY_A)).is_err(), "not unique");
-    let mut point = PointRead::new(table.clone(), ReadOptions::by_index(crate::bed::BY_U)).unwrap();
+    let mut point = PointRead::new(table.clone(), ReadOptions::by_index(crate::cursor::bed::BY_U)).unwrap();
     let null = session.run(|s| s.get(&mut point, &[None], |_| ()));
     assert!(matches!(null, Err(Error::WrongState(_))), "NULL is not unique");
     let mut cursor = session.run(|s| s.cursor(&table, &ReadOptions::default())).unwrap();
@@ -117,9 +117,9 @@ fn a_key_on_a_prefix() {
     let spec = TableSpec {
         primary_key: Some(vec![KeyPart::prefix(0, 6)]),
         indexes: vec![index("p", &[KeyPart::whole(0)], false), index("n", &[KeyPart::whole(1)], false)],
-        ..TableSpec::new(crate::bed::TABLE, columns)
+        ..TableSpec::new(crate::cursor::bed::TABLE, columns)
     };
-    let table = crate::bed::create_table(&engine, spec);
+    let table = crate::cursor::bed::create_table(&engine, spec);
     let mut session = engine.session();
     let texts = ["äb tail", "äc", "b", "zürich", "zo"];
     for (i, text) in texts.iter().enumerate() {
@@ -258,7 +258,7 @@ fn prefixes_of_a_key() {
     fill(&engine, &table, rows.values().cloned());
     let want: Vec<i32> = in_order(&rows, BY_A_T)
         .iter()
-        .filter(|r| r.a == Some(2) && crate::bed::folded(&r.t) == b"B")
+        .filter(|r| r.a == Some(2) && crate::cursor::bed::folded(&r.t) == b"B")
         .map(|r| r.id)
         .collect();
     assert!(want.len() > 3);
@@ -294,11 +294,11 @@ fn an_index_younger_than_the_view_is_refused() {
     older.begin(AccessMode::ReadOnly, true).unwrap();
     let mut ddl = engine.session();
     let key = RowKey::new([&int(3)[..]]);
-    let table = ddl.run(|s| s.table(crate::bed::TABLE)).unwrap();
+    let table = ddl.run(|s| s.table(crate::cursor::bed::TABLE)).unwrap();
     ddl.run(|s| s.update(&table, &key, &[(3, Some(b"zz"))])).unwrap();
     drop(table);
-    ddl.add_indexes(crate::bed::TABLE, &[index("t", &[KeyPart::whole(3)], false)]).unwrap();
-    let table = older.run(|s| s.table(crate::bed::TABLE)).unwrap();
+    ddl.add_indexes(crate::cursor::bed::TABLE, &[index("t", &[KeyPart::whole(3)], false)]).unwrap();
+    let table = older.run(|s| s.table(crate::cursor::bed::TABLE)).unwrap();
     let by_t = table.index("t").unwrap();
     let mut cursor = older.run(|s| s.cursor(&table, &ReadOptions::by_index(by_t))).unwrap();
     let refused = older.run(|s| s.next(&mut cursor).map(|row| row.is_some()));
@@ -321,8 +321,8 @@ fn an_object_older_than_the_index_is_refused_in_a_transaction_that_uses_the_tabl
     let old = create(&engine, RowFormat::Dynamic);
     fill(&engine, &old, random_rows(40, 15).values().cloned());
     let mut ddl = engine.session();
-    ddl.add_indexes(crate::bed::TABLE, &[index("t", &[KeyPart::whole(3)], false)]).unwrap();
-    let new = ddl.run(|s| s.table(crate::bed::TABLE)).unwrap();
+    ddl.add_indexes(crate::cursor::bed::TABLE, &[index("t", &[KeyPart::whole(3)], false)]).unwrap();
+    let new = ddl.run(|s| s.table(crate::cursor::bed::TABLE)).unwrap();
     assert_eq!(old.id, new.id, "only the definition has changed");
     let (three, four) = (RowKey::new([&int(3)[..]]), RowKey::new([&int(4)[..]]));
     let mut session = engine.session();

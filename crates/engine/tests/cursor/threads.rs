@@ -1,7 +1,7 @@
 //! Readers and writers at the same time: what is transferred between rows is never seen twice or not at all, by whatever
 //! index and way of reading.
 
-use crate::bed::{BY_A, BY_U, PRIMARY, create, engine, fill, one, read};
+use crate::cursor::bed::{BY_A, BY_U, PRIMARY, create, engine, fill, one, read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -37,7 +37,7 @@ fn transfer(s: &mut Statement<'_>, table: &Arc<Table>, rng: &mut Rng) -> Result<
         s.delete(table, &key(from))?;
         let mut row = one(from);
         row.a = Some(0);
-        return crate::bed::insert(s, table, &row).map(|_| ());
+        return crate::cursor::bed::insert(s, table, &row).map(|_| ());
     }
     s.update(table, &key(from), &[(1, Some(&int(a - amount)))])?;
     s.update(table, &key(to), &[(1, Some(&int(b + amount))), (5, Some(&vec![b'c'; rng.index(3_000)]))])?;

@@ -1,7 +1,7 @@
 //! Views against a model: several transactions change rows at random; what each view sees, through every index and both
 //! ways, is what was committed when it was opened, and the changes of its own transaction.
 
-use crate::bed::{
+use crate::cursor::bed::{
     BY_U, INDEXES, PRIMARY, Row, Rows, create, engine, fields, in_order, random_row, read, values,
 };
 use std::collections::BTreeMap;
@@ -309,7 +309,7 @@ fn ranges_begin_and_end_where_they_are_told() {
     writers.into_iter().for_each(|w| merge(&mut world.committed, w.pending));
     let mut session = world.engine.session();
     let rows = &world.committed;
-    let by_a = in_order(rows, crate::bed::BY_A);
+    let by_a = in_order(rows, crate::cursor::bed::BY_A);
     let modes = [Seek::GreaterOrEqual, Seek::Greater, Seek::LessOrEqual, Seek::Less, Seek::Equal];
     let ids = |rows: &[Row]| rows.iter().map(|r| r.id).collect::<Vec<_>>();
     for (mode, a) in modes.into_iter().flat_map(|m| (-5..6).map(move |a| (m, a))) {
@@ -333,7 +333,8 @@ fn ranges_begin_and_end_where_they_are_told() {
             let mut got = Vec::new();
             session
                 .run(|s| {
-                    let mut cursor = s.cursor(&world.table, &ReadOptions::by_index(crate::bed::BY_A))?;
+                    let mut cursor =
+                        s.cursor(&world.table, &ReadOptions::by_index(crate::cursor::bed::BY_A))?;
                     cursor.seek(&[Some(&int(a))], mode)?;
                     s.for_each(&mut cursor, dir, |row| {
                         got.push(read(row));

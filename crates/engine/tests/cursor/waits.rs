@@ -1,6 +1,6 @@
 //! Locks that are not free: waiting, leaving out, refusing, looking at the last committed version; and locks given back.
 
-use crate::bed::{BY_A, BY_U, PRIMARY, Row, create, engine, fill, insert, one, read, scan_ids};
+use crate::cursor::bed::{BY_A, BY_U, PRIMARY, Row, create, engine, fill, insert, one, read, scan_ids};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_engine::stored::int;

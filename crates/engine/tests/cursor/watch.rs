@@ -1,7 +1,7 @@
 //! Watches: whoever reads only when a watch says that rows may have changed never keeps what is out of date, and reads
 //! nothing while nothing happens.
 
-use crate::bed::{TABLE, create, engine, fill, insert, one};
+use crate::cursor::bed::{TABLE, create, engine, fill, insert, one};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -143,7 +143,7 @@ fn nothing_is_missed() {
     let engine = engine(4, 16 << 10);
     let table = create(&engine, RowFormat::Compact);
     const WRITERS: i32 = 3;
-    fill(&engine, &table, (0..WRITERS).map(|id| crate::bed::Row { a: Some(0), ..one(id) }));
+    fill(&engine, &table, (0..WRITERS).map(|id| crate::cursor::bed::Row { a: Some(0), ..one(id) }));
     let committed: Vec<AtomicI64> = (0..WRITERS).map(|_| AtomicI64::new(0)).collect();
     let over = AtomicI64::new(0);
     std::thread::scope(|scope| {

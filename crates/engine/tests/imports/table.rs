@@ -1,7 +1,7 @@
 //! A table that is made of a file from elsewhere is there with all rows, or there is nothing of it.
 
-use crate::small::open;
-use crate::*;
+use crate::imports::small::open;
+use crate::imports::*;
 use std::path::Path;
 use vaquita_base::codec::get_u32;
 use vaquita_engine::table::ReferentialAction;

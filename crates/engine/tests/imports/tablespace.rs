@@ -1,7 +1,7 @@
 //! DISCARD and IMPORT TABLESPACE: the table has its rows, or it is discarded and the user's file can be imported still.
 
-use crate::small::open;
-use crate::*;
+use crate::imports::small::open;
+use crate::imports::*;
 use std::path::Path;
 use vaquita_base::PageNo;
 use vaquita_base::codec::put_u32;

@@ -1,6 +1,6 @@
 //! Indexes that are built while others read and change the rows.
 
-use crate::bed::{Bed, ROWS, SORT_FILES, TABLE};
+use crate::index_builds::bed::{Bed, ROWS, SORT_FILES, TABLE};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -301,7 +301,7 @@ fn a_build_beside_others_that_is_cut_off_leaves_nothing() {
     assert_eq!(whole(&bed), (3, ROWS as u64));
     drop(bed);
     let (mut with, mut without) = (0, 0);
-    for moment in crate::some(moments, 25) {
+    for moment in crate::index_builds::some(moments, 25) {
         for power in [false, true] {
             let Some(bed) = Bed::cut_off(disk.fork(moment), moment, power, build_beside) else { continue };
             match whole(&bed) {

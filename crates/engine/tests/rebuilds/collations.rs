@@ -1,6 +1,6 @@
 //! Keys that collate alike are one key: a row that gets another spelling of its own while its table is written anew.
 
-use crate::{ANEW, Bed, Keep, Kind, TABLE};
+use crate::rebuilds::{ANEW, Bed, Keep, Kind, TABLE};
 use std::sync::Arc;
 use vaquita_engine::check::check_table;
 use vaquita_engine::{

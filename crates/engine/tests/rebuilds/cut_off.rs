@@ -1,6 +1,6 @@
 //! The machine loses power, or the process is killed, at any moment of writing a table anew beside others.
 
-use crate::{Bed, Kind, ROWS, after_some_changes, some_changes};
+use crate::rebuilds::{Bed, Kind, ROWS, after_some_changes, some_changes};
 use std::sync::Arc;
 use vaquita_engine::Engine;
 use vaquita_io::sim::SimDisk;
@@ -38,7 +38,7 @@ fn a_rebuild_that_is_cut_off_leaves_the_old_table_or_the_new() {
             let disk = disk.restart();
             let bed = open(disk);
             let rows = bed.whole();
-            let columns = bed.engine.core().table(crate::TABLE).unwrap();
+            let columns = bed.engine.core().table(crate::rebuilds::TABLE).unwrap();
             let is_new = match kind {
                 Kind::OtherKey => columns.clustered().parts[0].column == 1,
                 _ => columns.columns.len() == 5,

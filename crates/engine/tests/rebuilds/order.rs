@@ -1,6 +1,6 @@
 //! Rows that come in the order of the new key are loaded as they are read; where the order ends, all is begun again, and they are sorted.
 
-use crate::{Bed, ROWS, TABLE, index, insert_own, options, spec, update};
+use crate::rebuilds::{Bed, ROWS, TABLE, index, insert_own, options, spec, update};
 use std::sync::Arc;
 use vaquita_base::ManualClock;
 use vaquita_engine::{Concurrency, ConvertRow, Engine, Error, Field, KeptKeys, Options, Result, stored};
@@ -13,7 +13,7 @@ struct Counted {
     rows: u32,
     again: u32,
     at: u32,
-    event: Option<crate::Event>,
+    event: Option<crate::rebuilds::Event>,
 }
 
 impl ConvertRow<Error> for Counted {
@@ -48,12 +48,12 @@ fn bed(threads: usize, own: impl Fn(i32) -> i64) -> Bed {
 /// The other number becomes the key, and a row is changed at row `at`.
 fn rebuild(bed: &Bed, at: u32) -> Result<Counted> {
     let mut new = spec();
-    new.name = crate::ANEW.into();
+    new.name = crate::rebuilds::ANEW.into();
     new.primary_key = Some(vec![KeyPart::whole(1)]);
     new.indexes[0] = index("by_id", vec![KeyPart::whole(0)], true);
     new.auto_increment = Some(5_000);
     let mut other = bed.engine.session();
-    let event: crate::Event = Box::new(move || {
+    let event: crate::rebuilds::Event = Box::new(move || {
         assert!(update(&mut other, 3, &[(2, Some(b"changed"))]).unwrap());
         assert!(update(&mut other, 4, &[(1, Some(&stored::bigint(1_000_000)))]).unwrap());
     });

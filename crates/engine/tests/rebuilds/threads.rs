@@ -1,6 +1,6 @@
 //! Eight sessions write all the time while the table is written anew, again and again.
 
-use crate::{Bed, Keep, Kind, TABLE, spec};
+use crate::rebuilds::{Bed, Keep, Kind, TABLE, spec};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use vaquita_base::{ManualClock, Rng};

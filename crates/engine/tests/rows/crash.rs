@@ -1,7 +1,7 @@
 //! Random statements cut off by power cuts. After recovery exactly the committed changes are there (those of a commit
 //! that the cut hit: all or nothing), every unfinished one is taken back, and all indexes agree.
 
-use crate::random::{WIDE, World};
+use crate::rows::random::{WIDE, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vaquita_base::Rng;
 
@@ -38,7 +38,7 @@ fn run(seed: u64) {
         let disk = world.bed.disk.restart();
         disk.arm_cut(disk.ops() + 1 + rng.below(400));
         let _cut = catch_unwind(AssertUnwindSafe(|| {
-            let bed = crate::bed::Bed::open(disk.clone());
+            let bed = crate::rows::bed::Bed::open(disk.clone());
             while bed.engine.core().rollback_step().unwrap() {}
         }));
         disk.power_cut();

@@ -1,6 +1,6 @@
 //! Damaged undo records and rows: errors, never a panic.
 
-use crate::random::World;
+use crate::rows::random::World;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use vaquita_base::{PageId, PageNo, Rng, SpaceId};
 use vaquita_engine::check::check_table;

@@ -1,6 +1,6 @@
 //! Statements that cannot be taken back: what they left never becomes part of what is committed.
 
-use crate::bed::{Bed, Row, folder, int, specs};
+use crate::rows::bed::{Bed, Row, folder, int, specs};
 use std::sync::Arc;
 use vaquita_base::{PageId, PageNo, SpaceId};
 use vaquita_engine::{Durability, Error, Fate, RowKey, Session, Table, Xid};

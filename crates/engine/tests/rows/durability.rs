@@ -1,6 +1,6 @@
 //! What a commit waits for under `flush_log_at_trx_commit`, on a thread and awaited.
 
-use crate::bed::{Bed, int, specs};
+use crate::rows::bed::{Bed, int, specs};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Foreign keys: what MySQL 5.6.24 does with the same statements.
 
-use crate::bed::{Bed, column, index, int};
+use crate::rows::bed::{Bed, column, index, int};
 use std::sync::Arc;
 use vaquita_base::codec::get_u32;
 use vaquita_engine::ddl::{ForeignKeySpec, TableSpec};

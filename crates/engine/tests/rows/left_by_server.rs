@@ -1,7 +1,7 @@
 //! A folder as a killed MySQL 5.6.24 leaves it, with transactions under way and history not purged: recovered, taken back
 //! and purged here.
 
-use crate::bed::folder;
+use crate::rows::bed::folder;
 use std::fs;
 use std::path::Path;
 use vaquita_engine::check::check_table;

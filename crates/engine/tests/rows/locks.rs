@@ -1,7 +1,7 @@
 //! Which locks changes of rows leave, as MySQL 5.6.24 shows them (`innodb_status_output_locks`) for the same statements:
 //! at REPEATABLE READ and READ COMMITTED alike, unless a test says otherwise.
 
-use crate::bed::{Bed, column, index, int};
+use crate::rows::bed::{Bed, column, index, int};
 use std::sync::Arc;
 use vaquita_engine::ddl::{ForeignKeySpec, TableSpec};
 use vaquita_engine::row::{self, WriteOptions};

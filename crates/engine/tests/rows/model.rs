@@ -1,6 +1,6 @@
 //! What tables should hold: rows in a list, unique keys compared one by one.
 
-use crate::bed::Row;
+use crate::rows::bed::Row;
 use vaquita_engine::RowKey;
 use vaquita_engine::ddl::TableSpec;
 use vaquita_format::column::ColumnDef;

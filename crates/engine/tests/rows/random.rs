@@ -2,8 +2,8 @@
 //! lock that is not free fails the statement. After every step the clustered indexes hold what the model holds; when
 //! nothing is open and everything is purged, all indexes agree and no page is lost.
 
-use crate::bed::{Bed, Row, int, specs};
-use crate::model::{Changes, Model, ModelRow};
+use crate::rows::bed::{Bed, Row, int, specs};
+use crate::rows::model::{Changes, Model, ModelRow};
 use std::sync::Arc;
 use vaquita_base::Rng;
 use vaquita_engine::ddl::TableSpec;

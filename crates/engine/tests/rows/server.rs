@@ -1,8 +1,8 @@
 //! A folder as a power cut leaves it, with transactions under way and history not purged, given to a real server:
 //! MySQL 5.6.24 takes our changes back by our undo logs, purges our history, and hands back what the model says.
 
-use crate::bed::{Bed, ascending_specs};
-use crate::random::World;
+use crate::rows::bed::{Bed, ascending_specs};
+use crate::rows::random::World;
 use std::fs;
 use std::path::Path;
 use vaquita_io::sim::SimDisk;

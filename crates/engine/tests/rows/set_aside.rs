@@ -1,6 +1,6 @@
 //! What is damaged does not keep services from everything else: purge, the rollback of what a crash left.
 
-use crate::bed::{Bed, Row, int, specs};
+use crate::rows::bed::{Bed, Row, int, specs};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use vaquita_base::{PageId, PageNo};
@@ -102,7 +102,7 @@ fn purge_passes_over_damaged_pages() {
 #[test]
 fn purge_tries_again_what_cannot_be_read() {
     let disk = Bed::new(12).disk;
-    let folder = crate::bed::folder(disk).with(|o| o.storage.buffer_pool_size = 5 << 20);
+    let folder = crate::rows::bed::folder(disk).with(|o| o.storage.buffer_pool_size = 5 << 20);
     let bed = Bed { engine: folder.open().unwrap(), disk: folder.disk };
     let table = filled(&bed, "test/bad");
     let mut session = bed.session();
@@ -210,7 +210,7 @@ fn a_transaction_on_a_damaged_page_does_not_hold_up_the_others_after_a_crash() {
 /// A service that ends by a failure of the log is seen, and said once.
 #[test]
 fn a_service_that_ends_is_seen() {
-    let folder = crate::bed::folder(Bed::new(15).disk).with(|o| o.background = true);
+    let folder = crate::rows::bed::folder(Bed::new(15).disk).with(|o| o.background = true);
     let bed = Bed { engine: folder.open().unwrap(), disk: folder.disk };
     let lines = lines(&bed);
     let table = filled(&bed, "test/bad");

@@ -1,6 +1,6 @@
 //! Single facts: undo records byte for byte, values off the page under a new key, a full disk, key text in messages.
 
-use crate::bed::{Bed, column, index, int};
+use crate::rows::bed::{Bed, column, index, int};
 use std::sync::{Arc, Mutex};
 use vaquita_base::{RollPtr, TrxId};
 use vaquita_engine::ddl::TableSpec;

@@ -1,8 +1,8 @@
 //! Threads that change the same few rows, with waits, deadlocks and purge at work. What counts is that nothing hangs, that
 //! no row is lost or doubled, and that all indexes agree at the end.
 
-use crate::bed::{Row, folder, int, specs};
-use crate::random::{CROWDED, Shape, value};
+use crate::rows::bed::{Row, folder, int, specs};
+use crate::rows::random::{CROWDED, Shape, value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vaquita_base::{Rng, SystemClock};

@@ -1,7 +1,7 @@
 //! A value of a unique index that belongs at the start of a leaf: an equal one may lie on the leaf before, if the pointer to the
 //! leaf is older than all of its entries.
 
-use crate::bed::{Bed, column, folder, index, int};
+use crate::rows::bed::{Bed, column, folder, index, int};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use vaquita_base::SystemClock;

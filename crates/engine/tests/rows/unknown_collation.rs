@@ -1,6 +1,6 @@
 //! A table whose texts have a collation that is not known here: its rows can be read, and nothing else.
 
-use crate::bed::{Bed, column, int};
+use crate::rows::bed::{Bed, column, int};
 use std::sync::Arc;
 use vaquita_engine::cursor::{PointRead, ReadOptions};
 use vaquita_engine::ddl::TableSpec;

@@ -1,6 +1,6 @@
 //! Transactions of several operations, isolation levels, row locks.
 
-use crate::bed::{Bed, Ops, insert};
+use crate::innodb::bed::{Bed, Ops, insert};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use vaquita_base::Clock;

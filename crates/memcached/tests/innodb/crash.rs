@@ -1,6 +1,6 @@
 //! Power cuts: what was acknowledged is there, a batch is there whole or not at all.
 
-use crate::bed::{Bed, Ops};
+use crate::innodb::bed::{Bed, Ops};
 use std::sync::atomic::Ordering::Relaxed;
 use vaquita_base::Rng;
 use vaquita_memcached::store::{Mode, Outcome, Store};

@@ -1,6 +1,6 @@
 //! Tables whose definition changes while they are mapped.
 
-use crate::bed::{Bed, Ops, spec};
+use crate::innodb::bed::{Bed, Ops, spec};
 use std::sync::atomic::Ordering::Relaxed;
 use vaquita_engine::{Error, stored};
 use vaquita_format::column::{Charset, ColumnDef};
@@ -157,7 +157,7 @@ fn a_configuration_that_is_locked_says_what_it_said() {
     bed.tables.sweep().unwrap();
     assert_eq!(store.value("k"), Some("v".into()));
     store.bind(b"default").unwrap();
-    assert_eq!(crate::bed::mistake(store.bind(b"second")), "there is no mapping second");
+    assert_eq!(crate::innodb::bed::mistake(store.bind(b"second")), "there is no mapping second");
     sql.unlock_tables();
     store.bind(b"second").unwrap();
     assert_eq!(store.value("k"), Some("v".into()));
@@ -172,7 +172,7 @@ fn nothing_is_missed_when_a_definition_has_changed() {
     store.set("b", "2");
     for keys in [&["a"][..], &["a", "b"], &["none", "b"]] {
         let wanted = store.all(keys);
-        sql.add_indexes("test/demo_test", &[crate::bed::index("more", &[1], false)]).unwrap();
+        sql.add_indexes("test/demo_test", &[crate::innodb::bed::index("more", &[1], false)]).unwrap();
         assert_eq!(store.all(keys), wanted, "{keys:?}");
         sql.drop_index("test/demo_test", "more").unwrap();
         assert_eq!(store.all(keys), wanted, "{keys:?}");

@@ -1,6 +1,6 @@
 //! Removing expired rows in the background.
 
-use crate::bed::{Bed, Ops};
+use crate::innodb::bed::{Bed, Ops};
 use std::sync::atomic::Ordering::Relaxed;
 use vaquita_engine::{AccessMode, RowKey, stored};
 use vaquita_memcached::store::{Expiry, Store};
@@ -116,12 +116,12 @@ fn every_table_has_its_turn() {
     let mut session = bed.session();
     for name in ["b", "c"] {
         let columns = vec![
-            crate::bed::text("c1", 32).not_null(),
-            crate::bed::text("c2", 32),
+            crate::innodb::bed::text("c1", 32).not_null(),
+            crate::innodb::bed::text("c2", 32),
             vaquita_format::column::ColumnDef::int("c5", 4, false),
         ];
         let name_in_schema = format!("test/{name}");
-        session.create_table(&crate::bed::spec(&name_in_schema, columns, &[0])).unwrap();
+        session.create_table(&crate::innodb::bed::spec(&name_in_schema, columns, &[0])).unwrap();
         bed.map([name, "test", name, "c1", "c2", "0", "", "c5", "PRIMARY"]);
     }
     bed.tables.sweep().unwrap();

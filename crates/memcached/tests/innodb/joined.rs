@@ -1,7 +1,7 @@
 //! Changes that came together: one transaction, which nobody can tell from many.
 
-use crate::bed::{Bed, Ops};
-use crate::support::converse;
+use crate::innodb::bed::{Bed, Ops};
+use crate::innodb::support::converse;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use vaquita_base::Rng;
@@ -319,8 +319,13 @@ fn nobody_is_told_that_what_was_lost_is_stored() {
     assert_eq!(out, b"before STORED\r\nSERVER_ERROR the disk is full\r\n");
     // In frames there is nothing it could be the answer to.
     let mut conn = Conn::new(service);
-    let frame =
-        crate::support::Frame { opcode: 1, extras: &[0; 8], key: b"bad", value: b"v", ..Default::default() };
+    let frame = crate::innodb::support::Frame {
+        opcode: 1,
+        extras: &[0; 8],
+        key: b"bad",
+        value: b"v",
+        ..Default::default()
+    };
     out.clear();
     assert_eq!(conn.advance(&frame.bytes(), 1_000_000, &mut Losing::default(), &mut out), Next::Close);
     assert!(out.is_empty());

@@ -1,9 +1,9 @@
 //! Commands on tables are answered as memcached 1.6.18 answers them: the lists of the other tests, where rows say all that is
 //! asked for.
 
-use crate::bed::{Bed, spec};
-use crate::support::pair::{Pair, Side, check};
-use crate::support::{Memcached, binary, converse, generated, now, service, text};
+use crate::innodb::bed::{Bed, spec};
+use crate::innodb::support::pair::{Pair, Side, check};
+use crate::innodb::support::{Memcached, binary, converse, generated, now, service, text};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use vaquita_format::column::ColumnDef;

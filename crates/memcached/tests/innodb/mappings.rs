@@ -1,6 +1,6 @@
 //! Keys and values of every kind; how connections choose mappings; what cannot be mapped.
 
-use crate::bed::{Bed, Ops, index, insert, insert_text, mistake, spec};
+use crate::innodb::bed::{Bed, Ops, index, insert, insert_text, mistake, spec};
 use std::ops::ControlFlow;
 use vaquita_engine::table::DefaultValue;
 use vaquita_engine::{Column, Field, stored};

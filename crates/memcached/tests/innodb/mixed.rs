@@ -1,6 +1,6 @@
 //! `cache_policies`: where the items of each command are.
 
-use crate::bed::{Bed, Ops};
+use crate::innodb::bed::{Bed, Ops};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use vaquita_engine::{Field, PlainWait, RowKey};

@@ -1,6 +1,6 @@
 //! Random operations of one connection, beside a map that does the same.
 
-use crate::bed::{Bed, index, spec};
+use crate::innodb::bed::{Bed, index, spec};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,6 +1,6 @@
 //! Every operation, on the mapping that a new folder has.
 
-use crate::bed::{Bed, Ops, mistake};
+use crate::innodb::bed::{Bed, Ops, mistake};
 use std::ops::ControlFlow;
 use vaquita_memcached::store::{Count, Counted, Expiry, Failure, Mode, NewItem, Outcome, Range, Store};
 

@@ -1,6 +1,6 @@
 //! Many connections, and sessions as SQL has them, on the same rows.
 
-use crate::bed::{Bed, Ops};
+use crate::innodb::bed::{Bed, Ops};
 use std::sync::atomic::Ordering::Relaxed;
 use vaquita_engine::{AccessMode, ReadLock, ReadOptions, RowKey};
 use vaquita_memcached::innodb::InnodbStore;

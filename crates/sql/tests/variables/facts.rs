@@ -1,9 +1,9 @@
 //! Variables that tell how things are, held against how they are.
 
-use crate::support::{open, root, run};
+use crate::variables::support::{open, root, run};
 
 /// A variable's value.
-fn told(opened: &crate::support::Opened, name: &str) -> String {
+fn told(opened: &crate::variables::support::Opened, name: &str) -> String {
     run(&mut root(&opened.db), &format!("select @@{name}"))
 }
 
@@ -27,7 +27,7 @@ fn what_is_said_of_the_program_is_true() {
 
 #[test]
 fn the_version_for_clients_may_be_said_at_start() {
-    let opened = crate::support::open_with(&[("version", "8.0.36-log")]);
+    let opened = crate::variables::support::open_with(&[("version", "8.0.36-log")]);
     assert_eq!(told(&opened, "version"), "8.0.36-log");
     let mut c = root(&opened.db);
     assert_eq!(run(&mut c, "select version()"), "8.0.36-log");
@@ -141,6 +141,6 @@ fn nobody_is_a_proxy() {
     assert_eq!(run(&mut c, "select @@proxy_user, @@external_user"), "NULL|NULL");
     assert_eq!(run(&mut c, "select current_user(), user()"), "root@localhost|root@localhost");
     run(&mut c, "create user 'a'@'%'; create user 'b'@'%'");
-    let mut a = crate::support::connect_as(&opened.db, "a", "%").expect("connects");
+    let mut a = crate::variables::support::connect_as(&opened.db, "a", "%").expect("connects");
     assert_eq!(run(&mut a, "select @@proxy_user, current_user()"), "NULL|a@%");
 }

@@ -1,6 +1,6 @@
 //! Variables that limit: what is refused at the limit, and is not below it.
 
-use crate::support::{connect_as, open, open_with, root, run};
+use crate::variables::support::{connect_as, open, open_with, root, run};
 use vaquita_sql::sink::{Collected, SessionChange};
 use vaquita_sql::{ConnectInfo, Connection};
 

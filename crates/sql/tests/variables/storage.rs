@@ -1,6 +1,6 @@
 //! Variables of InnoDB: that they reach the part that they are of. What the part does is proven beside it.
 
-use crate::support::{Opened, open, open_with, root, run, try_open_new};
+use crate::variables::support::{Opened, open, open_with, root, run, try_open_new};
 use std::sync::Arc;
 use vaquita_sql::sink::{ColumnMeta, Completion, ResultSink};
 use vaquita_sql::{SqlResult, Value};

@@ -1,6 +1,6 @@
 //! Variables of sessions: what statements answer under a value, and what they answered before. Answers of MySQL 5.6.24.
 
-use crate::support::{connect_as, open, open_with, root, run};
+use crate::variables::support::{connect_as, open, open_with, root, run};
 use std::os::unix::ffi::OsStrExt;
 use vaquita_sql::{ConnectInfo, Connection};
 

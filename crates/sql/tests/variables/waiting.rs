@@ -1,6 +1,6 @@
 //! Variables of waits for rows: how long they last, and what their end takes back.
 
-use crate::support::{Opened, open_with, root, run};
+use crate::variables::support::{Opened, open_with, root, run};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 use vaquita_sql::Connection;

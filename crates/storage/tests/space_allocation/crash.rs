@@ -1,6 +1,6 @@
 //! The power fails at any operation: after recovery the allocation state is whole.
 
-use crate::bed::{Bed, SPACE};
+use crate::space_allocation::bed::{Bed, SPACE};
 use std::collections::BTreeSet;
 use vaquita_base::{PageNo, Rng};
 use vaquita_format::flags::SpaceFlags;

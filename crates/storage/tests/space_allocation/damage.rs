@@ -1,6 +1,6 @@
 //! Damaged allocation pages: errors, never a panic, an endless loop or a half change.
 
-use crate::bed::{Bed, SPACE};
+use crate::space_allocation::bed::{Bed, SPACE};
 use vaquita_base::{PageId, PageNo, Rng};
 use vaquita_format::flst::SegmentHeader;
 use vaquita_storage::Error;

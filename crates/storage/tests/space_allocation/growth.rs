@@ -1,6 +1,6 @@
 //! Sizes of tablespaces, reservations, descriptor pages, full disks.
 
-use crate::bed::{Bed, SPACE};
+use crate::space_allocation::bed::{Bed, SPACE};
 use vaquita_base::{PageNo, SpaceId};
 use vaquita_format::fil::{self, PageType};
 use vaquita_storage::Error;

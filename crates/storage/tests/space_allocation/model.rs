@@ -1,6 +1,6 @@
 //! Long random runs against a model: the set of pages of each segment.
 
-use crate::bed::{Bed, SPACE};
+use crate::space_allocation::bed::{Bed, SPACE};
 use std::collections::{BTreeMap, BTreeSet};
 use vaquita_base::PageNo;
 use vaquita_base::Rng;

@@ -1,6 +1,6 @@
 //! What the tests do with a tablespace.
 
-use crate::bed::{Bed, SPACE};
+use crate::space_allocation::bed::{Bed, SPACE};
 use vaquita_base::{PageId, PageNo, SegmentId, SpaceId};
 use vaquita_format::flags::SpaceFlags;
 use vaquita_format::flst::SegmentHeader;

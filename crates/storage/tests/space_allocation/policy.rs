@@ -1,6 +1,6 @@
 //! Which page is handed out, and what becomes of pages given back.
 
-use crate::bed::{Bed, SPACE};
+use crate::space_allocation::bed::{Bed, SPACE};
 use vaquita_base::{PageId, PageNo, SegmentId};
 use vaquita_format::fsp::inode::{self, Inode};
 use vaquita_format::{PageSize, flst::SegmentHeader};

@@ -1,6 +1,6 @@
 //! Files that a real MySQL 5.6 server wrote: the same first pages, and allocation goes on in them.
 
-use crate::bed::Bed;
+use crate::space_allocation::bed::Bed;
 use std::path::PathBuf;
 use vaquita_base::codec::get_u32;
 use vaquita_base::{PageId, PageNo, SpaceId};

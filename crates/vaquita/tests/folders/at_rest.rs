@@ -2,7 +2,7 @@
 
 use vaquita_peers::Mysql56;
 
-use crate::{check, workload};
+use crate::folders::{check, workload};
 
 #[test]
 fn shut_down_with_history_and_without() {

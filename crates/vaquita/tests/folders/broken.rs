@@ -21,7 +21,7 @@ use vaquita_format::undo::{self, FIRST_LOG, LogHeader, SegmentState, UndoKind, U
 use vaquita_format::{PageSize, trx_sys};
 use vaquita_peers::{Mysql56, Server};
 
-use crate::{check, workload};
+use crate::folders::{check, workload};
 
 const P: usize = 16384;
 

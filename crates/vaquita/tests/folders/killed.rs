@@ -2,7 +2,7 @@
 
 use vaquita_peers::{Mysql56, Server, Session};
 
-use crate::{check, workload};
+use crate::folders::{check, workload};
 
 fn session(server: &Server) -> Session {
     let mut session = server.session().unwrap();

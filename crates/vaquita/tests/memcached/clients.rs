@@ -1,6 +1,6 @@
 //! Stock clients.
 
-use crate::{Bed, run};
+use crate::memcached::{Bed, run};
 use std::sync::OnceLock;
 use vaquita_clients::{MemcachedClients, install_memcached_clients};
 

@@ -1,6 +1,6 @@
 //! kill -9.
 
-use crate::{Bed, Talk};
+use crate::memcached::{Bed, Talk};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 

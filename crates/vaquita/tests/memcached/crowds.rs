@@ -1,6 +1,6 @@
 //! Many clients, clients that do not read, clients that do not say anything.
 
-use crate::{Bed, Talk};
+use crate::memcached::{Bed, Talk};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use vaquita_peers::until;

@@ -1,7 +1,7 @@
 //! SASL: the users of a password file, the server's accounts.
 
-use crate::clients::installed;
-use crate::{Bed, run};
+use crate::memcached::clients::installed;
+use crate::memcached::{Bed, run};
 
 const REFUSED: &str = "AUTHENTICATION FAILURE";
 

@@ -1,6 +1,6 @@
 //! The example sessions of the articles: several tables, bind, another delimiter; SQL and memcached on the same rows.
 
-use crate::Bed;
+use crate::memcached::Bed;
 use vaquita_peers::until;
 
 const TABLES: &str = "

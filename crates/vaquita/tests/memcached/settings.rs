@@ -1,6 +1,6 @@
 //! System variables of the door, and what each of them does there.
 
-use crate::Bed;
+use crate::memcached::Bed;
 use vaquita_clients::wire::{Answer, Wire};
 
 #[test]

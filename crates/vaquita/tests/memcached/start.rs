@@ -1,6 +1,6 @@
 //! How the door is opened: options, ports, what is told.
 
-use crate::{Bed, Talk, free_port, place};
+use crate::memcached::{Bed, Talk, free_port, place};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};

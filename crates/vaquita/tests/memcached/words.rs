@@ -1,6 +1,6 @@
 //! A table with a FULLTEXT index behind the door: what clients store is found by MATCH, and what they take away is not.
 
-use crate::Bed;
+use crate::memcached::Bed;
 
 const TABLE: &str = "
 create table test.words (c1 varchar(32) not null primary key, c2 varchar(1024), c3 int, c4 bigint unsigned, c5 int,

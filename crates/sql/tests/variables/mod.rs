@@ -4,8 +4,7 @@ mod facts;
 mod limits;
 mod proofs;
 mod storage;
-#[path = "../support/mod.rs"]
-mod support;
+use crate::support;
 mod values;
 mod waiting;
 

@@ -1,9 +1,8 @@
 //! What statements of every kind leave of an open transaction and its savepoint: what they leave in MySQL 5.6.24, whose
-//! answers are in `recorded.txt`. `VAQUITA_RECORD=mysql://root@127.0.0.1:PORT cargo test -p vaquita --test in_transactions`
+//! answers are in `recorded.txt`. `VAQUITA_RECORD=mysql://root@127.0.0.1:PORT cargo test -p vaquita --test clients in_transactions`
 //! records them anew from a server that runs there.
 
-#[path = "../common/transcript.rs"]
-mod transcript;
+use crate::transcript;
 
 mod statements;
 

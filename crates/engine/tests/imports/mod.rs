@@ -1,8 +1,7 @@
 //! Files from elsewhere that become tablespaces of this folder, with the power going off at every operation on the disk.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "../small/mod.rs"]
-mod small;
+use crate::small;
 mod table;
 mod tablespace;
 

@@ -7,8 +7,7 @@
 //! `VAQUITA_ALTERS_SECONDS=600` plays longer than every day, `VAQUITA_ALTERS_SEED=7` another game.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod players;
 
 use common::{Scratch, vaquita};

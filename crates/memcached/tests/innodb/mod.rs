@@ -11,6 +11,5 @@ mod mappings;
 mod mixed;
 mod model;
 mod operations;
-#[path = "../support/mod.rs"]
-mod support;
+use crate::support;
 mod threads;

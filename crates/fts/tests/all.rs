@@ -1,0 +1,8 @@
+//! Every test of the crate from outside, in one program: it is linked once, and its tests run side by side.
+
+mod bm25;
+mod common;
+mod deleted;
+mod mysql56;
+mod phrases;
+mod recorded;

@@ -1,0 +1,15 @@
+//! Every test of the crate from outside, in one program: it is linked once, and its tests run side by side.
+
+#[path = "../../btree/tests/trees/bed.rs"]
+#[allow(dead_code, reason = "uses a part of it")]
+mod bed;
+mod folder;
+mod lock_mysql;
+mod lock_places;
+mod trx_crash;
+mod trx_ids;
+mod trx_life;
+mod trx_locks;
+mod undo_mysql;
+mod view_rules;
+mod view_versions;

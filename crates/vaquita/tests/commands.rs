@@ -1,0 +1,10 @@
+//! Tests of the commands, and of folders and files, within one process.
+
+mod check;
+mod check_words;
+mod common;
+mod dump;
+mod engine_folders;
+mod fulltext_split;
+mod inspect;
+mod own_parsers;
