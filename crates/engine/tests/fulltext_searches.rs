@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use crate::documents;
-use crate::small;
 
 use documents::TABLE;
 use vaquita_engine::fulltext::{FullTextReader, Mode, Ranking, optimize};

@@ -1,7 +1,5 @@
 //! The cache against a map that forgets nothing, and its memory against its limit.
 
-use crate::support;
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use vaquita_base::rng::Rng;

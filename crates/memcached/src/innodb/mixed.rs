@@ -16,6 +16,7 @@
 
 use super::config::{Policies, Policy};
 use super::connection::InnodbStore;
+use super::read::Show;
 use super::tables::Tables;
 use crate::cache::Cache;
 use crate::server::{ClientStore, Keeper};
@@ -170,11 +171,7 @@ impl MixedStore {
         }
     }
 
-    fn get_cached(
-        &mut self,
-        keys: &[&[u8]],
-        found: &mut impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn get_cached(&mut self, keys: &[&[u8]], found: &mut Show<'_>) -> Result<()> {
         for (at, &key) in keys.iter().enumerate() {
             let mut flow = ControlFlow::Continue(());
             let mut show = |item: &Item<'_>| {
@@ -182,7 +179,7 @@ impl MixedStore {
                 flow
             };
             let Some(bare) = self.tables.enter(key)? else {
-                self.tables.read_keys(&keys[at..=at], |_, item| show(item))?;
+                self.tables.read_keys(&keys[at..=at], &mut |_, item| show(item))?;
                 if flow.is_break() {
                     return Ok(());
                 }
@@ -195,7 +192,7 @@ impl MixedStore {
             if !there {
                 let shelves = &self.shelves;
                 let noted = *shelves.stripe(space, bare).lock();
-                self.tables.read_committed(bare, |item| {
+                self.tables.read_committed(bare, &mut |item| {
                     shelves.fill(space, item, noted, now);
                     show(item)
                 })?;
@@ -207,12 +204,7 @@ impl MixedStore {
         Ok(())
     }
 
-    fn get_from_memory(
-        &mut self,
-        keys: &[&[u8]],
-        touch: Option<Expiry>,
-        found: &mut impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn get_from_memory(&mut self, keys: &[&[u8]], touch: Option<Expiry>, found: &mut Show<'_>) -> Result<()> {
         let now = self.now();
         for (at, &key) in keys.iter().enumerate() {
             let mut flow = ControlFlow::Continue(());
@@ -221,7 +213,7 @@ impl MixedStore {
                     let space = self.tables.bound().space;
                     self.shelves.cache.get(space, key, touch, now, |item| flow = found(at, item));
                 }
-                None => self.tables.read_keys(&keys[at..=at], |_, item| {
+                None => self.tables.read_keys(&keys[at..=at], &mut |_, item| {
                     flow = found(at, item);
                     flow
                 })?,
@@ -244,9 +236,9 @@ impl Store for MixedStore {
         let policies = self.policies()?;
         let Some(end) = touch else {
             return match policies.get {
-                Policy::InnodbOnly => self.tables.read_keys(keys, found),
+                Policy::InnodbOnly => self.tables.read_keys(keys, &mut found),
                 Policy::Caching if self.tables.in_batch() => {
-                    let done = self.tables.read_keys(keys, found);
+                    let done = self.tables.read_keys(keys, &mut found);
                     // Reading ends a transaction of changes that came together.
                     self.forget_committed();
                     done
@@ -260,7 +252,7 @@ impl Store for MixedStore {
             _ if policies.get == Policy::Disabled => disabled("get"),
             Policy::Disabled => disabled("touch"),
             Policy::CacheOnly => self.get_from_memory(keys, touch, &mut found),
-            Policy::InnodbOnly => self.tables.read_and_touch(keys, end, found),
+            Policy::InnodbOnly => self.tables.read_and_touch(keys, end, &mut found),
             Policy::Caching => {
                 for (at, &key) in keys.iter().enumerate() {
                     let mut flow = ControlFlow::Continue(());
@@ -268,8 +260,9 @@ impl Store for MixedStore {
                         flow = found(at, item);
                         flow
                     };
-                    let shown =
-                        |tables: &mut InnodbStore| tables.read_and_touch(&[key], end, |_, item| show(item));
+                    let shown = |tables: &mut InnodbStore| {
+                        tables.read_and_touch(&[key], end, &mut |_, item| show(item))
+                    };
                     self.change((Policy::Caching, "touch"), key, shown, |_, _, _, _| Ok(()))?;
                     if flow.is_break() {
                         break;
@@ -304,9 +297,13 @@ impl Store for MixedStore {
         self.change((policy, "touch"), key, |tables| tables.touch_item(key, expires), in_memory)
     }
 
-    fn range(&mut self, range: &Range<'_>, found: impl FnMut(&Item<'_>) -> ControlFlow<()>) -> Result<()> {
+    fn range(
+        &mut self,
+        range: &Range<'_>,
+        mut found: impl FnMut(&Item<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
         match self.policies()?.get {
-            Policy::InnodbOnly | Policy::Caching => self.tables.read_range(range, found),
+            Policy::InnodbOnly | Policy::Caching => self.tables.read_range(range, &mut found),
             Policy::Disabled => disabled("get"),
             Policy::CacheOnly => {
                 let mut bare = |key: Option<&[u8]>| -> Result<Option<Vec<u8>>> {

@@ -52,11 +52,11 @@ impl Store for InnodbStore {
         &mut self,
         keys: &[&[u8]],
         touch: Option<Expiry>,
-        found: impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
+        mut found: impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         match touch {
-            None => self.read_keys(keys, found),
-            Some(expires) => self.read_and_touch(keys, expires, found),
+            None => self.read_keys(keys, &mut found),
+            Some(expires) => self.read_and_touch(keys, expires, &mut found),
         }
     }
 
@@ -76,8 +76,12 @@ impl Store for InnodbStore {
         self.touch_item(key, expires)
     }
 
-    fn range(&mut self, range: &Range<'_>, found: impl FnMut(&Item<'_>) -> ControlFlow<()>) -> Result<()> {
-        self.read_range(range, found)
+    fn range(
+        &mut self,
+        range: &Range<'_>,
+        mut found: impl FnMut(&Item<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.read_range(range, &mut found)
     }
 
     fn flush_all(&mut self, at: Expiry) -> Result<()> {

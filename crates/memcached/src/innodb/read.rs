@@ -7,17 +7,17 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use vaquita_engine::{Cursor, Direction, LOOKUP_GROUP, ReadOptions, RowRef, Seek, Statement};
 
+/// Is shown items with the place of their key in the list. A call through a pointer for each item: with a type for every caller, the whole way
+/// down into the pages would be compiled for each of them.
+pub(crate) type Show<'s> = dyn FnMut(usize, &Item<'_>) -> ControlFlow<()> + 's;
+
 impl InnodbStore {
     /// See [`crate::store::Store::get`], without a new end.
-    pub(crate) fn read_keys(
-        &mut self,
-        keys: &[&[u8]],
-        mut found: impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    pub(crate) fn read_keys(&mut self, keys: &[&[u8]], found: &mut Show<'_>) -> Result<()> {
         let mut at = 0;
         while let Some(key) = keys.get(at) {
             let Some(key) = self.enter(key)? else {
-                if self.show_table(at, keys[at], &mut found).is_break() {
+                if self.show_table(at, keys[at], found).is_break() {
                     return Ok(());
                 }
                 at += 1;
@@ -69,18 +69,13 @@ impl InnodbStore {
     pub(crate) fn read_committed(
         &mut self,
         key: &[u8],
-        mut found: impl FnMut(&Item<'_>) -> ControlFlow<()>,
+        found: &mut dyn FnMut(&Item<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let flow = self.operate_alone(Kind::Committed, |s, work| show_key(s, work, key, &mut found))?;
+        let flow = self.operate_alone(Kind::Committed, |s, work| show_key(s, work, key, &mut *found))?;
         flow.map(drop)
     }
 
-    fn show_table(
-        &self,
-        at: usize,
-        key: &[u8],
-        found: &mut impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn show_table(&self, at: usize, key: &[u8], found: &mut Show<'_>) -> ControlFlow<()> {
         let name = self.table_name();
         let expires = Expiry::default();
         found(at, &Item { key, flags: 0, cas: 0, expires, access: None, value: name.as_bytes() })
@@ -90,7 +85,7 @@ impl InnodbStore {
     pub(crate) fn read_range(
         &mut self,
         range: &Range<'_>,
-        mut found: impl FnMut(&Item<'_>) -> ControlFlow<()>,
+        found: &mut dyn FnMut(&Item<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut enter = |key: Option<&[u8]>| -> Result<Option<Vec<u8>>> {
             let Some(key) = key else { return Ok(None) };

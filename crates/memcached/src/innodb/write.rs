@@ -5,6 +5,7 @@
 
 use super::connection::{InnodbStore, Kind, Work};
 use super::mapping::{BadKey, Mapping};
+use super::read::Show;
 use super::row::{BadValue, Present};
 use crate::decimal::push_number;
 use crate::store::{Count, Counted, Expiry, Failure, Item, Mode, NewItem, Outcome, Result};
@@ -96,12 +97,12 @@ impl InnodbStore {
         &mut self,
         keys: &[&[u8]],
         expires: Expiry,
-        mut found: impl FnMut(usize, &Item<'_>) -> ControlFlow<()>,
+        found: &mut Show<'_>,
     ) -> Result<()> {
         for (at, &key) in keys.iter().enumerate() {
             let Some(bare) = self.enter(key)? else {
                 let mut flow = ControlFlow::Continue(());
-                self.read_keys(&keys[at..=at], |_, item| {
+                self.read_keys(&keys[at..=at], &mut |_, item| {
                     flow = found(at, item);
                     flow
                 })?;
