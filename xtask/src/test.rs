@@ -78,11 +78,14 @@ fn unit_tests() -> Result<(), Failure> {
 /// Unit, scenario and documentation tests.
 ///
 /// A program of tests that hangs is ended, with the servers it has started, and fails as any other does: the rest runs. Most
-/// take seconds, the longest a minute and a half on two quiet cores.
+/// take seconds, the longest, beside real servers, ten minutes on two quiet cores. Its tests wait for servers and for the disk: there are two for each core.
 fn all_tests() -> Result<(), Failure> {
-    let runner = r#"target."cfg(unix)".runner=["timeout", "--verbose", "--kill-after=10", "900"]"#;
-    step(
-        "tests",
-        cargo_once().args(["test", "--workspace", "--locked", "--no-fail-fast", "--config", runner]),
-    )
+    let runner = r#"target."cfg(unix)".runner=["timeout", "--verbose", "--kill-after=10", "1800"]"#;
+    let mut tests = cargo_once();
+    tests.args(["test", "--workspace", "--locked", "--no-fail-fast", "--config", runner]);
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        tests.env("RUST_TEST_THREADS", (2 * cores).to_string());
+    }
+    step("tests", &mut tests)
 }

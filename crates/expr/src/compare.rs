@@ -1,11 +1,12 @@
 //! Comparisons: as what operands are compared, rows of values, BETWEEN, IN.
 
 use super::build::New;
-use super::node::{CmpOp, Data, Derivation, Expr, InList, Info, Node, Sorted};
+use super::node::{CmpOp, Data, Derivation, Expr, InList, Info, Node, Sorted, SortedValues};
 use super::row::Row;
 use super::scope::CompileCx;
 use super::{EvalCx, document, eval};
 use smallvec::SmallVec;
+use vaquita_engine::text::collation::Collation;
 use vaquita_engine::text::collation::aggregate::Purpose;
 use vaquita_types::compare::{CompareAs, Operand};
 use vaquita_types::{Kind, SqlError, SqlResult, SqlType, Value};
@@ -412,16 +413,41 @@ pub(super) fn in_list(
         prepare(cx, how, candidate);
         hows.push(how);
     }
-    let sorted = sorted(&x, &list);
+    let sorted = sorted(&x, &list, &hows);
     let list = InList { operand: x, list: list.into(), how: hows.into(), negated, sorted };
     Ok(cx.truth(Node::In(Box::new(list))))
 }
 
-/// A list of integer constants for an integer.
-fn sorted(x: &Expr, list: &[Expr]) -> Option<Sorted> {
-    if !x.ty.kind.is_integer() {
+/// Fewer texts than these are compared one by one: that is no slower than to make a sort key for each row.
+const SORTED_TEXTS_MIN: usize = 8;
+
+/// A list of constants: integers for an integer, texts for a text.
+fn sorted(x: &Expr, list: &[Expr], hows: &[CompareAs]) -> Option<Sorted> {
+    if x.ty.kind.is_integer() {
+        return sorted_integers(list);
+    }
+    if list.len() < SORTED_TEXTS_MIN {
         return None;
     }
+    let mut by = None;
+    let mut keys: Vec<Box<[u8]>> = Vec::with_capacity(list.len());
+    let mut has_null = false;
+    for (e, how) in list.iter().zip(hows) {
+        match (e.as_const()?, how) {
+            (Value::Null, _) => has_null = true,
+            (Value::Bytes(text), CompareAs::Text(id)) if *by.get_or_insert(*id) == *id => {
+                let mut key = Vec::new();
+                Collation::of(*id)?.sort_key(text, &mut key);
+                keys.push(key.into());
+            }
+            _ => return None,
+        }
+    }
+    keys.sort_unstable();
+    Some(Sorted { values: SortedValues::Texts(Collation::of(by?)?, keys.into()), has_null })
+}
+
+fn sorted_integers(list: &[Expr]) -> Option<Sorted> {
     let mut values = Vec::with_capacity(list.len());
     let mut has_null = false;
     for e in list {
@@ -433,7 +459,7 @@ fn sorted(x: &Expr, list: &[Expr]) -> Option<Sorted> {
         }
     }
     values.sort_unstable();
-    Some(Sorted { values: values.into(), has_null })
+    Some(Sorted { values: SortedValues::Integers(values.into()), has_null })
 }
 
 /// `IS [NOT] TRUE | FALSE`.

@@ -308,16 +308,10 @@ fn in_list(list: &InList, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Optio
     if v.is_null() {
         return Ok(None);
     }
-    if let Some(Sorted { values, has_null }) = &list.sorted {
-        let wanted = match v {
-            Value::Int(v) => Some(i128::from(v)),
-            Value::UInt(v) => Some(i128::from(v)),
-            _ => None,
-        };
-        if let Some(wanted) = wanted {
-            let found = values.binary_search(&wanted).is_ok();
-            return Ok(if !found && *has_null { None } else { Some(found != list.negated) });
-        }
+    if let Some(Sorted { values, has_null }) = &list.sorted
+        && let Some(found) = values.have(&v)
+    {
+        return Ok(if !found && *has_null { None } else { Some(found != list.negated) });
     }
     let mut unknown = false;
     for (candidate, how) in list.list.iter().zip(&list.how) {

@@ -4,6 +4,7 @@ pub use super::properties::{Constness, TableSet};
 use super::query::CompiledSubquery;
 use super::{EvalCx, row::Row};
 use std::sync::Arc;
+use vaquita_engine::text::collation::Collation;
 pub use vaquita_engine::text::collation::aggregate::Derivation;
 pub use vaquita_types::compare::CompareAs;
 use vaquita_types::convert::cast::Target;
@@ -139,17 +140,46 @@ pub struct InList {
     pub how: Box<[CompareAs]>,
     /// NOT IN.
     pub negated: bool,
-    /// If all of the list are constants of one way of comparing: sorted, without NULLs.
+    /// If all of the list are constants of one way of comparing.
     pub(super) sorted: Option<Sorted>,
 }
 
-/// Constants of an IN list: integers, in order.
+/// Constants of an IN list in their order, to be searched by halves.
 #[derive(Debug, Clone)]
 pub(super) struct Sorted {
     /// Without NULLs.
-    pub(super) values: Box<[i128]>,
+    pub(super) values: SortedValues,
     /// NULL is among them.
     pub(super) has_null: bool,
+}
+
+/// The values of [`Sorted`].
+#[derive(Debug, Clone)]
+pub(super) enum SortedValues {
+    /// Integers.
+    Integers(Box<[i128]>),
+    /// Sort keys of texts by this collation: equal texts have equal keys.
+    Texts(Collation, Box<[Box<[u8]>]>),
+}
+
+impl SortedValues {
+    /// Whether a value is among them; `None` if it is of another type.
+    pub(super) fn have(&self, value: &Value<'_>) -> Option<bool> {
+        match (self, value) {
+            (SortedValues::Integers(values), Value::Int(v)) => {
+                Some(values.binary_search(&i128::from(*v)).is_ok())
+            }
+            (SortedValues::Integers(values), Value::UInt(v)) => {
+                Some(values.binary_search(&i128::from(*v)).is_ok())
+            }
+            (SortedValues::Texts(collation, keys), Value::Bytes(text)) => {
+                let mut key = Vec::with_capacity(2 * text.len() + 8);
+                collation.sort_key(text, &mut key);
+                Some(keys.binary_search_by(|other| (**other).cmp(&key[..])).is_ok())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// `x LIKE pattern`.

@@ -1,7 +1,6 @@
 //! Every stored value of the tables with all column types decodes, and encodes to the same bytes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common;
 use crate::tables;
 
 use vaquita_format::index_page::records;

@@ -1,7 +1,6 @@
 //! Compressed tables of a real server, and off-page columns of all formats.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common;
 use crate::tables;
 
 use std::collections::BTreeMap;

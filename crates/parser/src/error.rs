@@ -26,6 +26,10 @@ pub enum ParseErrorKind {
     Syntax,
     /// 1065: nothing but space and comments.
     Empty,
+    /// 1800: the word at `near` is no ALGORITHM of ALTER TABLE.
+    UnknownAlgorithm,
+    /// 1801: the word at `near` is no LOCK of ALTER TABLE.
+    UnknownLock,
     /// 1221: `Incorrect usage of %s and %s`.
     WrongUsage(&'static str, &'static str),
     /// 1248: a derived table without alias.
@@ -56,12 +60,21 @@ impl ParseError {
         Self { kind, offset, line: u32::try_from(line).unwrap_or(u32::MAX), near }
     }
 
+    /// The word that `near` begins with.
+    fn word(&self) -> std::borrow::Cow<'_, str> {
+        let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+        let end = self.near.iter().position(|byte| !is_of_word(byte)).unwrap_or(self.near.len());
+        String::from_utf8_lossy(&self.near[..end])
+    }
+
     /// MySQL's error number.
     #[must_use]
     pub fn number(&self) -> u16 {
         match self.kind {
             ParseErrorKind::Syntax | ParseErrorKind::TooDeep => 1064,
             ParseErrorKind::Empty => 1065,
+            ParseErrorKind::UnknownAlgorithm => 1800,
+            ParseErrorKind::UnknownLock => 1801,
             ParseErrorKind::WrongUsage(..) => 1221,
             ParseErrorKind::DerivedWithoutAlias => 1248,
             ParseErrorKind::FunctionWithoutAlias => 3667,
@@ -89,6 +102,8 @@ impl fmt::Display for ParseError {
             ),
             ParseErrorKind::TooLarge(bytes) => write!(f, "Out of memory (Needed {bytes} bytes)"),
             ParseErrorKind::Empty => f.write_str("Query was empty"),
+            ParseErrorKind::UnknownAlgorithm => write!(f, "Unknown ALGORITHM '{}'", self.word()),
+            ParseErrorKind::UnknownLock => write!(f, "Unknown LOCK type '{}'", self.word()),
             ParseErrorKind::WrongUsage(first, second) => {
                 write!(f, "Incorrect usage of {first} and {second}")
             }
@@ -132,6 +147,8 @@ mod tests {
     fn numbers_and_messages_of_kinds() {
         let of = |kind| ParseError::at(kind, b"select", 0);
         for (kind, number, message) in [
+            (ParseErrorKind::UnknownAlgorithm, 1800, "Unknown ALGORITHM 'select'"),
+            (ParseErrorKind::UnknownLock, 1801, "Unknown LOCK type 'select'"),
             (ParseErrorKind::Empty, 1065, "Query was empty"),
             (ParseErrorKind::WrongUsage("UNION", "INTO"), 1221, "Incorrect usage of UNION and INTO"),
             (ParseErrorKind::DerivedWithoutAlias, 1248, "Every derived table must have its own alias"),

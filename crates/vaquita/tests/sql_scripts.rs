@@ -119,10 +119,10 @@ scripts!(
     commits_in_functions comparisons convert_charset data_directory dates_whole default_expressions definitions definitions_more
     definitions_of_parameters delete_targets derived_tables dml equal_columns events flush_export foreign_key_names foreign_keys fulltext_found
     fulltext_hints fulltext_joints fulltext_keys fulltext_loaded fulltext_stopwords fulltext_tables functions generated_columns generated_keys
-    handler_counters having having_names invisible joins kill load_data lock_tables locked_definitions names_in_charsets names_taken operands_null
-    partition_exchange partition_maintenance partitions partitions_altered prepared_limits program_calls program_conditions program_control
-    program_cursor_errors program_diagnostics program_errors program_functions program_handlers program_tables program_values row_subqueries
-    select_aliases select_basics set_operations set_scopes show_create temporary temporary_same_name timestamps transaction_characteristics
-    transactions trigger_warnings triggers_definers triggers_definitions triggers_effects triggers_rows triggers_warnings types union_order variables
-    views views_merged views_of_tables views_written windows with_tables
+    handler_counters having having_names in_lists_of_texts invisible joins kill load_data lock_tables locked_definitions names_in_charsets names_taken
+    operands_null partition_exchange partition_maintenance partitions partitions_altered prepared_limits program_calls program_conditions
+    program_control program_cursor_errors program_diagnostics program_errors program_functions program_handlers program_tables program_values
+    row_subqueries select_aliases select_basics set_operations set_scopes show_create temporary temporary_same_name timestamps
+    transaction_characteristics transactions trigger_warnings triggers_definers triggers_definitions triggers_effects triggers_rows triggers_warnings
+    types union_order variables views views_merged views_of_tables views_written windows with_tables
 );

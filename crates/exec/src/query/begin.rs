@@ -15,7 +15,8 @@ pub(crate) fn begin(block: &BlockPlan, cx: &mut EvalCx<'_>) -> SqlResult<()> {
     }
     let work = &block.work;
     // One row more or less is not what the limit is for, and estimates know of no empty tables.
-    if work.examines > 1.0 && work.examines > cx.state.vars.join_size_max as f64 {
+    let most = cx.state.vars.join_size_max;
+    if most != u64::MAX && work.examines > 1.0 && work.examines > most as f64 {
         return Err(too_big());
     }
     cx.state.scanned |= work.scans || work.full_joins > 0;

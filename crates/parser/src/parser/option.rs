@@ -2,6 +2,7 @@
 
 use super::{Parser, R};
 use crate::ast::{AlterAlgorithm, AlterLock, Ident, RowFormatOption, TableOption};
+use crate::error::ParseErrorKind;
 use crate::keyword::Kw;
 use crate::token::T;
 
@@ -173,6 +174,7 @@ impl<'a> Parser<'a> {
             Kw::Inplace => AlterAlgorithm::Inplace,
             Kw::Instant => AlterAlgorithm::Instant,
             _ if self.word_is(b"copy") => AlterAlgorithm::Copy,
+            _ if self.at(T::Word) => return self.fail_as(ParseErrorKind::UnknownAlgorithm),
             _ => return self.fail(),
         };
         self.advance();
@@ -188,6 +190,7 @@ impl<'a> Parser<'a> {
             Kw::None => AlterLock::None,
             Kw::Shared => AlterLock::Shared,
             Kw::Exclusive => AlterLock::Exclusive,
+            _ if self.at(T::Word) => return self.fail_as(ParseErrorKind::UnknownLock),
             _ => return self.fail(),
         };
         self.advance();
