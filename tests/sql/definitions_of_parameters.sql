@@ -11,7 +11,6 @@ select * from c2;
 prepare s from 'create table c3 select ? i, ? s, ? d, ? f';
 execute s using @v, @w, @d, @f;
 select * from c3;
-show columns from c3;
 drop table c3;
 execute s using @w, @v, @n, @d;
 select * from c3;
@@ -27,9 +26,6 @@ select * from c5;
 prepare s from 'create table c6 (a int primary key) replace select a, (select count(*) from src where a < ?) c from src where a in (?, 3) limit ? offset ?';
 execute s using @v, @v, @v, @v;
 select * from c6;
-prepare s from 'create table c7 select * from (select ? as y, a from src where a = ?) as q';
-execute s using @w, @v;
-select * from c7;
 prepare s from 'create view vv as select ?';
 delimiter //
 create procedure mk(p int) begin declare z int default 7; declare q varchar(9) default 'abc'; declare dd decimal(5,2) default 1.25; declare tt date default '2020-01-02';

@@ -41,6 +41,8 @@ pub struct Parsed<'a> {
     pub params: u32,
     /// Number of lifted literals ([`ast::ExprKind::Lifted`]).
     pub lifted: u32,
+    /// Whether an expression reads a local variable of a program.
+    pub reads_locals: bool,
 }
 
 /// Parses the statement at the start of `sql`.

@@ -95,6 +95,8 @@ pub(crate) struct Parser<'a> {
     failure: Option<(ParseErrorKind, usize)>,
     /// Local variables that names may stand for; of several with one name the last counts.
     locals: &'a [Local],
+    /// One of them was met in an expression.
+    reads_locals: bool,
     /// In the body of a trigger: the columns of `NEW` and `OLD` met.
     row_columns: Option<Vec<RowColumn<'a>>>,
 }
@@ -126,6 +128,7 @@ impl<'a> Parser<'a> {
             star: None,
             failure: None,
             locals: &[],
+            reads_locals: false,
             row_columns: None,
         }
     }
@@ -184,7 +187,14 @@ impl<'a> Parser<'a> {
             }
         };
         let State { params, numbered, .. } = self.s;
-        Ok(Parsed { stmt, span, next, params, lifted: numbered.saturating_sub(params) })
+        Ok(Parsed {
+            stmt,
+            span,
+            next,
+            params,
+            lifted: numbered.saturating_sub(params),
+            reads_locals: self.reads_locals,
+        })
     }
 
     /// Parses an expression, and nothing more.
@@ -206,7 +216,14 @@ impl<'a> Parser<'a> {
         }
         let end = self.s.tok.start;
         let next = if self.at(T::Semi) { self.next_statement() } else { None };
-        Ok(Parsed { stmt: Stmt::Empty, span: Span { start: end, end }, next, params: 0, lifted: 0 })
+        Ok(Parsed {
+            stmt: Stmt::Empty,
+            span: Span { start: end, end },
+            next,
+            params: 0,
+            lifted: 0,
+            reads_locals: false,
+        })
     }
 
     /// At the semicolon: where text follows, if any does. A zero byte at the end is one: an empty statement.

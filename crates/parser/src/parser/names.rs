@@ -78,10 +78,15 @@ impl<'a> Parser<'a> {
             T::LParen => self.call(None, first, start, true),
             T::Dot => self.qualified(first, start, star_allowed),
             _ => match self.local(first) {
-                Some(place) => Ok(Expr { kind: ExprKind::Local(place), span: self.span_from(start) }),
+                Some(place) => Ok(self.local_expr(place, start)),
                 None => Ok(self.column_expr(None, None, first, start)),
             },
         }
+    }
+
+    fn local_expr(&mut self, place: u32, start: u32) -> Expr<'a> {
+        self.reads_locals = true;
+        Expr { kind: ExprKind::Local(place), span: self.span_from(start) }
     }
 
     fn qualified(&mut self, first: Ident<'a>, start: u32, star_allowed: bool) -> R<Expr<'a>> {
@@ -96,7 +101,7 @@ impl<'a> Parser<'a> {
         if !self.eat(T::Dot) {
             self.note_row_column(first, second, false);
             return match self.local_of(first, second) {
-                Some(place) => Ok(Expr { kind: ExprKind::Local(place), span: self.span_from(start) }),
+                Some(place) => Ok(self.local_expr(place, start)),
                 None => Ok(self.column_expr(None, Some(first), second, start)),
             };
         }

@@ -434,7 +434,7 @@ impl<'c> Compiler<'c> {
         let Fragment { text, locals, .. } = &self.fragments[fragment];
         let arena = bumpalo::Bump::new();
         match vaquita_parser::parse_with(text, &arena, vaquita_parser::ParseMode::default(), locals) {
-            Ok(parsed) if parsed.params > 0 => Err(view_with_variables()),
+            Ok(parsed) if parsed.params > 0 || parsed.reads_locals => Err(view_with_variables()),
             _ => Ok(()),
         }
     }
