@@ -52,6 +52,8 @@ impl Fuzzer {
             instrumented.env("CARGO_PROFILE_FUZZ_OPT_LEVEL", "1");
             // Each crate waits for the one below it: two threads make its code, not one.
             instrumented.env("CARGO_PROFILE_FUZZ_CODEGEN_UNITS", "16");
+            // Nor are those parts of a crate optimized together.
+            instrumented.env("CARGO_PROFILE_FUZZ_LTO", "off");
         }
         step("build the fuzz targets with coverage", &mut instrumented)?;
         Ok(Fuzzer {
