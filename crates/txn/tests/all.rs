@@ -1,4 +1,5 @@
 //! Every test of the crate from outside, in one program: it is linked once, and its tests run side by side.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../btree/tests/trees/bed.rs"]
 #[allow(dead_code, reason = "uses a part of it")]

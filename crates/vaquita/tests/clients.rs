@@ -1,4 +1,5 @@
 //! Tests of the server by its clients.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod column_rules;
 mod common;

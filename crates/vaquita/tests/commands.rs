@@ -1,4 +1,5 @@
 //! Tests of the commands, and of folders and files, within one process.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod check;
 mod check_words;

@@ -1,4 +1,5 @@
 //! Tests beside real servers: MySQL 5.6.24, MariaDB, memcached, and the programs that people run on them.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod alter_clauses;
 mod applications;
