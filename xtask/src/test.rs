@@ -77,8 +77,10 @@ fn unit_tests() -> Result<(), Failure> {
 
 /// Unit, scenario and documentation tests.
 ///
-/// A program of tests that hangs is ended, with the servers it has started, and fails as any other does: the rest runs. Most
-/// take seconds, the longest, beside real servers, ten minutes on two quiet cores. Its tests wait for servers and for the disk: there are two for each core.
+/// A program of tests that hangs is ended with the servers it has started, and fails. The other programs run. Most programs take
+/// seconds; the longest, `servers`, takes ten minutes on two cores.
+///
+/// Tests wait for servers and for the disk, so two run for each core, unless `RUST_TEST_THREADS` says otherwise.
 fn all_tests() -> Result<(), Failure> {
     let runner = r#"target."cfg(unix)".runner=["timeout", "--verbose", "--kill-after=10", "1800"]"#;
     let mut tests = cargo_once();

@@ -97,8 +97,7 @@ fn new_seed() -> Result<u64, Failure> {
 /// Programs that people run on MySQL, in their long form: all, or those with this in their names.
 pub(crate) fn applications(name: Option<&str>) -> Result<(), Failure> {
     let mut tests = cargo();
-    tests.args(["test", "--locked", "-p", "vaquita", "--test", "servers"]);
-    tests.arg(name.map_or_else(|| "applications::".to_owned(), |name| format!("applications::{name}")));
+    tests.args(["test", "--locked", "-p", "vaquita", "--test", "applications", "--"]).args(name);
     step("applications", tests.env("VAQUITA_APPLICATIONS", "long"))
 }
 

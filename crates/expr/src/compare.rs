@@ -418,48 +418,36 @@ pub(super) fn in_list(
     Ok(cx.truth(Node::In(Box::new(list))))
 }
 
-/// Fewer texts than these are compared one by one: that is no slower than to make a sort key for each row.
+/// Shorter lists of texts are compared one by one: that is no slower than to make a sort key for each row.
 const SORTED_TEXTS_MIN: usize = 8;
 
-/// A list of constants: integers for an integer, texts for a text.
+/// The constants of a list in their order, without NULLs: integers for an integer, short texts of one collation for a text.
 fn sorted(x: &Expr, list: &[Expr], hows: &[CompareAs]) -> Option<Sorted> {
-    if x.ty.kind.is_integer() {
-        return sorted_integers(list);
-    }
-    if list.len() < SORTED_TEXTS_MIN {
-        return None;
-    }
-    let mut by = None;
-    let mut keys: Vec<Box<[u8]>> = Vec::with_capacity(list.len());
-    let mut has_null = false;
+    let is_integer = x.ty.kind.is_integer();
+    let collation = match hows.first()? {
+        _ if is_integer => None,
+        CompareAs::Text(id) if list.len() >= SORTED_TEXTS_MIN => Some(Collation::of(*id)?),
+        _ => return None,
+    };
+    let (mut integers, mut keys, mut has_null) = (Vec::new(), Vec::<Box<[u8]>>::new(), false);
     for (e, how) in list.iter().zip(hows) {
-        match (e.as_const()?, how) {
+        match (e.as_const()?, collation) {
             (Value::Null, _) => has_null = true,
-            (Value::Bytes(text), CompareAs::Text(id)) if *by.get_or_insert(*id) == *id => {
-                let mut key = Vec::new();
-                Collation::of(*id)?.sort_key(text, &mut key);
-                keys.push(key.into());
+            (Value::Int(v), None) => integers.push(i128::from(*v)),
+            (Value::UInt(v), None) => integers.push(i128::from(*v)),
+            (Value::Bytes(text), Some(by)) if *how == CompareAs::Text(by.id()) => {
+                keys.push(SortedValues::key(by, text)?.into());
             }
             _ => return None,
         }
     }
+    integers.sort_unstable();
     keys.sort_unstable();
-    Some(Sorted { values: SortedValues::Texts(Collation::of(by?)?, keys.into()), has_null })
-}
-
-fn sorted_integers(list: &[Expr]) -> Option<Sorted> {
-    let mut values = Vec::with_capacity(list.len());
-    let mut has_null = false;
-    for e in list {
-        match e.as_const()? {
-            Value::Int(v) => values.push(i128::from(*v)),
-            Value::UInt(v) => values.push(i128::from(*v)),
-            Value::Null => has_null = true,
-            _ => return None,
-        }
-    }
-    values.sort_unstable();
-    Some(Sorted { values: SortedValues::Integers(values.into()), has_null })
+    let values = match collation {
+        Some(by) => SortedValues::Texts(by, keys.into()),
+        None => SortedValues::Integers(integers.into()),
+    };
+    Some(Sorted { values, has_null })
 }
 
 /// `IS [NOT] TRUE | FALSE`.

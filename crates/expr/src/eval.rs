@@ -309,7 +309,7 @@ fn in_list(list: &InList, cx: &mut EvalCx<'_>, row: &Row<'_>) -> SqlResult<Optio
         return Ok(None);
     }
     if let Some(Sorted { values, has_null }) = &list.sorted
-        && let Some(found) = values.have(&v)
+        && let Some(found) = values.contain(&v)
     {
         return Ok(if !found && *has_null { None } else { Some(found != list.negated) });
     }

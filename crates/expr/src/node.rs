@@ -144,7 +144,7 @@ pub struct InList {
     pub(super) sorted: Option<Sorted>,
 }
 
-/// Constants of an IN list in their order, to be searched by halves.
+/// Constants of an IN list in their order, for binary search.
 #[derive(Debug, Clone)]
 pub(super) struct Sorted {
     /// Without NULLs.
@@ -163,18 +163,26 @@ pub(super) enum SortedValues {
 }
 
 impl SortedValues {
-    /// Whether a value is among them; `None` if it is of another type.
-    pub(super) fn have(&self, value: &Value<'_>) -> Option<bool> {
+    /// The longest text that gets a sort key, in bytes. A comparison of longer ones ends at their first difference, and takes no memory.
+    const TEXT_MAX: usize = 4096;
+
+    /// The sort key of a text; `None` if it is too long for one.
+    pub(super) fn key(collation: Collation, text: &[u8]) -> Option<Vec<u8>> {
+        (text.len() <= Self::TEXT_MAX).then(|| {
+            let mut key = Vec::new();
+            collation.sort_key(text, &mut key);
+            key
+        })
+    }
+
+    /// Whether a value is among them; `None` if that is to be found out by comparing: it has another type, or is a long text.
+    pub(super) fn contain(&self, value: &Value<'_>) -> Option<bool> {
+        let among = |values: &[i128], wanted: i128| values.binary_search(&wanted).is_ok();
         match (self, value) {
-            (SortedValues::Integers(values), Value::Int(v)) => {
-                Some(values.binary_search(&i128::from(*v)).is_ok())
-            }
-            (SortedValues::Integers(values), Value::UInt(v)) => {
-                Some(values.binary_search(&i128::from(*v)).is_ok())
-            }
+            (SortedValues::Integers(values), Value::Int(v)) => Some(among(values, (*v).into())),
+            (SortedValues::Integers(values), Value::UInt(v)) => Some(among(values, (*v).into())),
             (SortedValues::Texts(collation, keys), Value::Bytes(text)) => {
-                let mut key = Vec::with_capacity(2 * text.len() + 8);
-                collation.sort_key(text, &mut key);
+                let key = Self::key(*collation, text)?;
                 Some(keys.binary_search_by(|other| (**other).cmp(&key[..])).is_ok())
             }
             _ => None,

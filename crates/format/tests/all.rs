@@ -1,4 +1,4 @@
-//! Every test of the crate from outside, in one program: it is linked once, and its tests run side by side.
+//! All integration tests of the crate in one program, so that the engine is linked once.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -26,9 +26,9 @@ pub enum ParseErrorKind {
     Syntax,
     /// 1065: nothing but space and comments.
     Empty,
-    /// 1800: the word at `near` is no ALGORITHM of ALTER TABLE.
+    /// 1800: the name at `near` is no ALGORITHM of ALTER TABLE.
     UnknownAlgorithm,
-    /// 1801: the word at `near` is no LOCK of ALTER TABLE.
+    /// 1801: the name at `near` is no LOCK of ALTER TABLE.
     UnknownLock,
     /// 1221: `Incorrect usage of %s and %s`.
     WrongUsage(&'static str, &'static str),
@@ -60,11 +60,14 @@ impl ParseError {
         Self { kind, offset, line: u32::try_from(line).unwrap_or(u32::MAX), near }
     }
 
-    /// The word that `near` begins with.
-    fn word(&self) -> std::borrow::Cow<'_, str> {
-        let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
-        let end = self.near.iter().position(|byte| !is_of_word(byte)).unwrap_or(self.near.len());
-        String::from_utf8_lossy(&self.near[..end])
+    /// The name that `near` begins with, without its quotes.
+    fn name(&self) -> std::borrow::Cow<'_, str> {
+        let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+        let name = match *self.near {
+            [quote @ (b'`' | b'"'), ref rest @ ..] => rest.split(|byte| *byte == quote).next(),
+            _ => self.near.split(|byte| !is_of_word(*byte)).next(),
+        };
+        String::from_utf8_lossy(name.unwrap_or_default())
     }
 
     /// MySQL's error number.
@@ -102,8 +105,8 @@ impl fmt::Display for ParseError {
             ),
             ParseErrorKind::TooLarge(bytes) => write!(f, "Out of memory (Needed {bytes} bytes)"),
             ParseErrorKind::Empty => f.write_str("Query was empty"),
-            ParseErrorKind::UnknownAlgorithm => write!(f, "Unknown ALGORITHM '{}'", self.word()),
-            ParseErrorKind::UnknownLock => write!(f, "Unknown LOCK type '{}'", self.word()),
+            ParseErrorKind::UnknownAlgorithm => write!(f, "Unknown ALGORITHM '{}'", self.name()),
+            ParseErrorKind::UnknownLock => write!(f, "Unknown LOCK type '{}'", self.name()),
             ParseErrorKind::WrongUsage(first, second) => {
                 write!(f, "Incorrect usage of {first} and {second}")
             }

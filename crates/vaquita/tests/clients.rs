@@ -1,4 +1,4 @@
-//! Tests of the server by its clients.
+//! Tests of a running `vaquita`, through its protocols and its shell.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod column_rules;

@@ -1,4 +1,4 @@
-//! Tests of the commands, and of folders and files, within one process.
+//! Tests of the commands and of files, without a server.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod check;

@@ -124,15 +124,16 @@ fn a_server_killed_amid_rebuilds_starts_again() {
                     insert into v select * from u limit 500;
                     drop table v;
                     insert into done values (1);";
+    // Too long for an argument.
+    let scripts = [("writes.sql", writes), ("rebuilds.sql", rebuilds)]
+        .map(|(name, script)| scratch.put(name, script.repeat(500).as_bytes()));
     for round in 0..4 {
         server.sql("delete from d.done").unwrap();
-        let mut clients: Vec<_> = [writes, rebuilds]
-            .map(|script| {
-                // Too long for an argument.
-                let file = scratch.0.join("script.sql");
-                std::fs::write(&file, script.repeat(500)).unwrap();
+        let mut clients: Vec<_> = scripts
+            .each_ref()
+            .map(|file| {
                 let mut client = server.client("mariadb").unwrap();
-                client.args(["-f", "d"]).stdin(std::fs::File::open(&file).unwrap());
+                client.args(["-f", "d"]).stdin(std::fs::File::open(file).unwrap());
                 client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
             })
             .into();

@@ -1,8 +1,7 @@
-//! Tests beside real servers: MySQL 5.6.24, MariaDB, memcached, and the programs that people run on them.
+//! Tests that compare with real servers (MySQL 5.6.24, MariaDB, memcached) or use their clients and drivers.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod alter_clauses;
-mod applications;
 mod common;
 mod ddl_documents;
 mod dml_differential;

@@ -248,11 +248,12 @@ impl Run {
     }
 }
 
-/// Rows stay as they are; now and then, while they are copied first, another session changes some.
+/// Rows stay as they are. During the first copy another session changes some now and then.
 struct Others<'r> {
     session: Session,
     name: String,
-    /// Rows to be copied first. Those that were changed are copied again behind them, in the end under a lock that nobody waits for.
+    /// Rows that the first copy still has to read. Changed rows are copied again after it, the last of them under an exclusive lock:
+    /// a change would wait for that lock for ever, in the thread that holds it.
     left: usize,
     run: &'r mut Run,
 }

@@ -1,8 +1,9 @@
-//! Tests that nobody runs: where a crate names its programs of tests itself, each file of tests is one of them, or a module of one.
+//! Test files that no program contains. Cargo does not look for programs in a crate with `autotests = false`, so a file that is
+//! neither listed there nor declared as a module would never run.
 
 use super::{Finding, TextFile, error_at};
 
-/// Files right in a folder `tests` that are no program and no module of one.
+/// Finds files directly in a `tests` folder that are neither a program nor a module of one.
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for manifest in files.iter().filter(|file| file.name() == "Cargo.toml") {
@@ -12,16 +13,19 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         let folder = format!("{}tests/", manifest.path.trim_end_matches("Cargo.toml"));
         let own: Vec<(&TextFile, &str)> =
             files.iter().filter_map(|file| Some((file, of(file, &folder)?))).collect();
-        let is_program = |name: &str| manifest.text.contains(&format!("path = \"tests/{name}.rs\""));
+        let is_program = |file: &TextFile| {
+            let path = &file.path[manifest.path.len() - "Cargo.toml".len()..];
+            manifest.text.contains(&format!("path = \"{path}\""))
+        };
         let programs: Vec<&TextFile> =
-            own.iter().filter(|(_, name)| is_program(name)).map(|(file, _)| *file).collect();
-        for (file, name) in own.iter().filter(|(_, name)| !is_program(name)) {
+            own.iter().map(|(file, _)| *file).filter(|file| is_program(file)).collect();
+        for (file, name) in own.iter().filter(|(file, _)| !is_program(file)) {
             let line = format!("mod {name};");
             if !programs.iter().any(|program| program.text.lines().any(|declared| declared == line)) {
                 findings.push(error_at(
                     file,
                     0,
-                    &format!("no program of tests has it: declare `{line}` in one"),
+                    &format!("no test program contains it: declare `{line}` in one"),
                 ));
             }
         }

@@ -17,13 +17,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use vaquita_txn::Isolation;
 
-/// A visitor, whose type is one for all callers in builds with assertions. All the way down into the pages is generic over it, so that
-/// the optimizer makes one loop of it: without that, each caller's closure would only be compiled for its own sake (a third of the time that
-/// the tests took to compile).
-macro_rules! in_one_copy {
-    ($visitor:expr, $of_all:ty) => {{
+/// A visitor of rows as a trait object in builds with assertions, as it is in others.
+///
+/// Everything from here down to the pages is generic over the visitor. In optimized builds the compiler makes one loop of both. Builds with
+/// assertions gain nothing from that, and tests have hundreds of visitors: each would compile a copy of the whole way.
+macro_rules! without_copies {
+    ($visitor:expr, $trait_object:ty) => {{
         #[cfg(debug_assertions)]
-        let visitor: &mut $of_all = $visitor;
+        let visitor: &mut $trait_object = $visitor;
         #[cfg(not(debug_assertions))]
         let visitor = $visitor;
         visitor
@@ -90,10 +91,9 @@ impl Statement<'_> {
         &mut self,
         cursor: &mut Cursor,
         dir: Direction,
-        each: impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
+        mut each: impl FnMut(&RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<bool> {
-        let mut each = each;
-        let each = in_one_copy!(&mut each, dyn FnMut(&RowRef<'_>) -> ControlFlow<()>);
+        let each = without_copies!(&mut each, dyn FnMut(&RowRef<'_>) -> ControlFlow<()>);
         self.session.use_table(cursor.table(), MdlMode::SharedRead)?;
         let (core, trx) = self.parts();
         cursor.for_each(core, trx, dir, each)
@@ -134,7 +134,7 @@ impl Statement<'_> {
         let (core, trx) = self.parts();
         let (mut row, mut shown) = (Some(row), None);
         let mut show = |seen: &RowRef<'_>| shown = row.take().map(|row| row(seen));
-        read.get_with(core, trx, lock, key, in_one_copy!(&mut show, dyn FnMut(&RowRef<'_>)))?;
+        read.get_with(core, trx, lock, key, without_copies!(&mut show, dyn FnMut(&RowRef<'_>)))?;
         Ok(shown)
     }
 
@@ -150,10 +150,9 @@ impl Statement<'_> {
         &mut self,
         read: &mut PointRead,
         keys: &[K],
-        row: impl FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>,
+        mut row: impl FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut row = row;
-        let row = in_one_copy!(&mut row, dyn FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>);
+        let row = without_copies!(&mut row, dyn FnMut(usize, Option<&RowRef<'_>>) -> ControlFlow<()>);
         self.session.use_table(read.table(), MdlMode::SharedRead)?;
         let lock = self.effective_lock(read.lock());
         let (core, trx) = self.parts();

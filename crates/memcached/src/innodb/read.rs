@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use vaquita_engine::{Cursor, Direction, LOOKUP_GROUP, ReadOptions, RowRef, Seek, Statement};
 
-/// Is shown items with the place of their key in the list. A call through a pointer for each item: with a type for every caller, the whole way
-/// down into the pages would be compiled for each of them.
+/// Receives items, each with its key's place in the list. It is a trait object: generic over each caller's closure, everything down
+/// to the pages would be compiled once for each.
 pub(crate) type Show<'s> = dyn FnMut(usize, &Item<'_>) -> ControlFlow<()> + 's;
 
 impl InnodbStore {

@@ -74,6 +74,8 @@ struct State<'a> {
     numbered: u32,
     /// Parameters so far.
     params: u32,
+    /// An expression so far reads a local variable.
+    reads_locals: bool,
 }
 
 pub(crate) struct Parser<'a> {
@@ -95,8 +97,6 @@ pub(crate) struct Parser<'a> {
     failure: Option<(ParseErrorKind, usize)>,
     /// Local variables that names may stand for; of several with one name the last counts.
     locals: &'a [Local],
-    /// One of them was met in an expression.
-    reads_locals: bool,
     /// In the body of a trigger: the columns of `NEW` and `OLD` met.
     row_columns: Option<Vec<RowColumn<'a>>>,
 }
@@ -114,6 +114,7 @@ impl<'a> Parser<'a> {
             lifter: Lifter::new(),
             numbered: 0,
             params: 0,
+            reads_locals: false,
         };
         Self {
             sql,
@@ -128,7 +129,6 @@ impl<'a> Parser<'a> {
             star: None,
             failure: None,
             locals: &[],
-            reads_locals: false,
             row_columns: None,
         }
     }
@@ -186,15 +186,8 @@ impl<'a> Parser<'a> {
                 return Err(self.into_error());
             }
         };
-        let State { params, numbered, .. } = self.s;
-        Ok(Parsed {
-            stmt,
-            span,
-            next,
-            params,
-            lifted: numbered.saturating_sub(params),
-            reads_locals: self.reads_locals,
-        })
+        let State { params, numbered, reads_locals, .. } = self.s;
+        Ok(Parsed { stmt, span, next, params, lifted: numbered.saturating_sub(params), reads_locals })
     }
 
     /// Parses an expression, and nothing more.

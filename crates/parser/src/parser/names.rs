@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
     }
 
     fn local_expr(&mut self, place: u32, start: u32) -> Expr<'a> {
-        self.reads_locals = true;
+        self.s.reads_locals = true;
         Expr { kind: ExprKind::Local(place), span: self.span_from(start) }
     }
 

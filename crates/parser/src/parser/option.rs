@@ -169,32 +169,44 @@ impl<'a> Parser<'a> {
     pub(super) fn algorithm(&mut self) -> R<AlterAlgorithm> {
         self.expect_kw(Kw::Algorithm)?;
         self.skip_eq();
-        let algorithm = match self.kw() {
-            Kw::Default => AlterAlgorithm::Default,
-            Kw::Inplace => AlterAlgorithm::Inplace,
-            Kw::Instant => AlterAlgorithm::Instant,
-            _ if self.word_is(b"copy") => AlterAlgorithm::Copy,
-            _ if self.at(T::Word) => return self.fail_as(ParseErrorKind::UnknownAlgorithm),
-            _ => return self.fail(),
-        };
-        self.advance();
-        Ok(algorithm)
+        self.named_choice(ParseErrorKind::UnknownAlgorithm, |name| {
+            Some(match name {
+                _ if name.is("default") => AlterAlgorithm::Default,
+                _ if name.is("inplace") => AlterAlgorithm::Inplace,
+                _ if name.is("instant") => AlterAlgorithm::Instant,
+                _ if name.is("copy") => AlterAlgorithm::Copy,
+                _ => return None,
+            })
+        })
     }
 
     /// `LOCK [=] …`.
     pub(super) fn lock_option(&mut self) -> R<AlterLock> {
         self.expect_kw(Kw::Lock)?;
         self.skip_eq();
-        let lock = match self.kw() {
-            Kw::Default => AlterLock::Default,
-            Kw::None => AlterLock::None,
-            Kw::Shared => AlterLock::Shared,
-            Kw::Exclusive => AlterLock::Exclusive,
-            _ if self.at(T::Word) => return self.fail_as(ParseErrorKind::UnknownLock),
-            _ => return self.fail(),
-        };
+        self.named_choice(ParseErrorKind::UnknownLock, |name| {
+            Some(match name {
+                _ if name.is("default") => AlterLock::Default,
+                _ if name.is("none") => AlterLock::None,
+                _ if name.is("shared") => AlterLock::Shared,
+                _ if name.is("exclusive") => AlterLock::Exclusive,
+                _ => return None,
+            })
+        })
+    }
+
+    /// DEFAULT or a name, in quotes or without: what it chooses, or the error for a name that chooses nothing.
+    fn named_choice<C>(
+        &mut self,
+        unknown: ParseErrorKind,
+        choice: impl FnOnce(Ident<'_>) -> Option<C>,
+    ) -> R<C> {
+        if !self.at_ident() && !self.at_kw(Kw::Default) {
+            return self.fail();
+        }
+        let Some(chosen) = choice(self.ident_text()) else { return self.fail_as(unknown) };
         self.advance();
-        Ok(lock)
+        Ok(chosen)
     }
 
     /// The current word without quotes is this one, for words that are not in the table.

@@ -64,6 +64,10 @@ fn joins_are_as_large_as_they_may_be() {
     assert_eq!(run(&mut c, &format!("set max_join_size = default; {number}")), "1|18446744073709551615");
     run(&mut c, "set sql_big_selects = 0");
     assert_eq!(run(&mut c, "select count(*) from t, u"), "100");
+    // The greatest limit is none: there are 10 to the power of 20 combinations.
+    run(&mut c, "set sql_big_selects = 1");
+    let many: Vec<String> = (0..20).map(|n| format!("t t{n}")).collect();
+    assert_eq!(run(&mut c, &format!("select 1 from {} limit 1", many.join(", "))), "1");
     run(&mut c, "set global max_join_size = 5");
     assert_eq!(run(&mut c, "select @@global.sql_big_selects, @@global.max_join_size"), "0|5");
     let mut other = root(&opened.db);
